@@ -1,0 +1,134 @@
+"""The seams: what the rooms above may ask of engines, embedders, indexes and the clock.
+
+Every implementation of a port runs the same contract tests. This module holds no behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localmem.types import (
+    ChatMessage,
+    Choice,
+    Completion,
+    ImportedConversation,
+    ImportProblem,
+)
+
+FloatMatrix = NDArray[np.float32]
+"""float32 (n, dim); unit rows where an embedder made it."""
+
+JsonSchema = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    """Where the present comes from."""
+
+    def now(self) -> datetime:
+        """The present, tz-aware."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors."""
+
+    @property
+    def model_id(self) -> str:
+        """Name and weight hash; two embedders with the same id make the same vectors."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's real limit, special tokens included."""
+        ...
+
+    def split(self, text: str) -> list[str]:
+        """The text in pieces that each fit `max_tokens`; [] for blank text."""
+        ...
+
+    def embed_passages(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> FloatMatrix:
+        """float32 (len(texts), dimension), unit rows in the order of `texts`."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """float32 (dimension,), unit length."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Llm(Protocol):
+    """A language model that follows instructions. Not safe for concurrent calls: one lock each."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    @property
+    def context_tokens(self) -> int: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        max_tokens: int,
+        schema: JsonSchema | None = None,
+        grammar: str | None = None,
+        reply_prefix: str = "",
+        on_token: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """The model's reply at temperature 0.
+
+        `schema` (JSON schema) or `grammar` (GBNF) constrain the reply; `reply_prefix` is put in
+        the model's mouth and is not part of `Completion.text`.
+
+        Raises:
+            GenerationError: the prompt does not fit, or the engine failed.
+        """
+        ...
+
+    def complete_many(
+        self,
+        prompts: Sequence[Sequence[ChatMessage]],
+        *,
+        max_tokens: int,
+        schema: JsonSchema | None = None,
+        grammar: str | None = None,
+        reply_prefixes: Sequence[str] = (),
+        on_done: Callable[[int, Completion], None] | None = None,
+    ) -> list[Completion]:
+        """Replies to several prompts, in their order, decoded as sequences of one batch.
+
+        The longest common prefix of the prompts is evaluated once.
+        """
+        ...
+
+    def choose(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice:
+        """How probable each option is as the whole reply; at least two options."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Importer(Protocol):
+    """Reads one export format. Pure: a path in, conversations and problems out, streaming."""
+
+    name: str
+
+    def detects(self, path: Path) -> bool:
+        """Whether the file's content (not its name) is in this format."""
+        ...
+
+    def read(self, path: Path) -> Iterator[ImportedConversation | ImportProblem]: ...

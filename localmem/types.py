@@ -1,0 +1,407 @@
+"""The nouns of localmem: frozen values that every room shares.
+
+This module imports nothing of ours and does no work. New nouns go here or nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+MessageId = NewType("MessageId", int)
+TurnId = NewType("TurnId", int)
+SessionId = NewType("SessionId", int)
+ConversationId = NewType("ConversationId", int)
+ParticipantId = NewType("ParticipantId", int)
+ImportId = NewType("ImportId", int)
+
+
+class Role(StrEnum):
+    """Who a message comes from in its source's own terms.
+
+    In a chat among people every message has the role USER.
+    """
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class ConversationKind(StrEnum):
+    """ASSISTANT: one person and an assistant. PEOPLE: two or more people."""
+
+    ASSISTANT = "assistant"
+    PEOPLE = "people"
+
+
+class Layer(IntEnum):
+    """The four layers of a session (APDMem, section 3.1), coarse to fine."""
+
+    SUMMARY = 0
+    FACTS = 1
+    NOTES = 2
+    RAW = 3
+
+
+class Depth(StrEnum):
+    """How much work a question may cause."""
+
+    INSTANT = "instant"
+    DIRECT = "direct"
+    DEEP = "deep"
+    AUTO = "auto"
+
+
+class Granularity(StrEnum):
+    """How exact a resolved date is."""
+
+    DAY = "day"
+    WEEK = "week"
+    WEEKEND = "weekend"
+    MONTH = "month"
+    SEASON = "season"
+    YEAR = "year"
+    DECADE = "decade"
+    RANGE = "range"
+
+
+# --- What importers hand over -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """One message as a source tells it, before it is stored.
+
+    `source_id` is unique in its conversation and the same in every later export of it.
+    `said_at` is tz-aware, or None where the source has no time.
+    `attachment_text` is text that belongs to the message but was not said: an image caption,
+    a file name. `on_path` is False for a branch that the source does not show.
+    """
+
+    source_id: str
+    role: Role
+    speaker: str
+    text: str
+    said_at: datetime | None = None
+    parent_id: str | None = None
+    on_path: bool = True
+    attachment_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConversation:
+    """One conversation as a source tells it: messages in the order in which they were said.
+
+    `source` names the format ("chatgpt"), `source_id` the conversation in it; both together are
+    the same in every later export of that conversation. `session_starts` holds the source ids
+    of messages that begin a new session by the source's own word; other sessions begin where
+    the silence is long.
+    """
+
+    source: str
+    source_id: str
+    title: str
+    kind: ConversationKind
+    messages: tuple[ImportedMessage, ...]
+    session_starts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProblem:
+    """A conversation or message that could not be read: where it is, and why it was skipped."""
+
+    path: str
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What one import did. Counts are of rows added, not of rows seen."""
+
+    import_id: ImportId | None
+    path: str
+    source: str
+    conversations_seen: int = 0
+    conversations_added: int = 0
+    conversations_grown: int = 0
+    messages_added: int = 0
+    messages_known: int = 0
+    turns_added: int = 0
+    without_time: int = 0
+    problems: tuple[ImportProblem, ...] = ()
+    started_at: datetime | None = None
+    undone: bool = False
+    complete: bool = True
+
+
+# --- What is stored -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who speaks or is spoken of. `name` is the name to show; `aliases` holds the others."""
+
+    id: ParticipantId
+    name: str
+    aliases: tuple[str, ...] = ()
+    is_owner: bool = False
+    is_assistant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One utterance by one participant. Its text is never altered.
+
+    `ordinal` counts from 0 within the session. `said_at` carries the offset of the place where
+    it was said, so that its calendar day is right.
+    """
+
+    id: MessageId
+    turn_id: TurnId
+    session_id: SessionId
+    participant_id: ParticipantId
+    speaker: str
+    role: Role
+    ordinal: int
+    text: str
+    said_at: datetime | None = None
+    attachment_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A contiguous episode of turns: a conversation, or the part of it between long silences."""
+
+    id: SessionId
+    conversation_id: ConversationId
+    title: str
+    source: str
+    kind: ConversationKind
+    started_at: datetime | None
+    ended_at: datetime | None
+    turn_count: int
+    message_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a derived row was made from and by."""
+
+    model_id: str
+    prompt_sha: str
+    source_sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedDate:
+    """A time expression of a text, resolved against the time of its message.
+
+    `start` and `end` are calendar days, both included. `words` are the original words at
+    [`begin`:`stop`] of the text. `open_end` marks "since 2016".
+    """
+
+    words: str
+    begin: int
+    stop: int
+    start: date
+    end: date
+    granularity: Granularity
+    open_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSummary:
+    """L0 of a turn: a sentence of at most 30 words, 5-8 keywords, 3-5 tags."""
+
+    turn_id: TurnId
+    sentence: str
+    keywords: tuple[str, ...]
+    tags: tuple[str, ...]
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Vectors of message chunks: `blob` holds float32 unit rows, `message_ids` one id a row."""
+
+    model_id: str
+    dimension: int
+    message_ids: tuple[MessageId, ...]
+    chunk_numbers: tuple[int, ...]
+    blob: bytes
+
+
+# --- Finding ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """Hard limits of a search. None means no limit; days are included on both sides."""
+
+    participant: str | None = None
+    since: date | None = None
+    until: date | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that a search found. Scores compare only within one `mode`.
+
+    `signals` holds the part of each signal, for explanation.
+    """
+
+    message_id: MessageId
+    score: float
+    mode: str
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A hit with its message, as front ends show it."""
+
+    hit: Hit
+    message: Message
+    session: Session
+    dates: tuple[ResolvedDate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search returns. `notices` says what degraded it ("12 messages have no vector yet")."""
+
+    query: str
+    mode: str
+    found: tuple[FoundMessage, ...]
+    sessions_total: int
+    seconds: float
+    notices: tuple[str, ...] = ()
+
+
+# --- Asking -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a question may spend. None means no limit."""
+
+    steps: int = 20
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A message that was opened for a question, with its resolved dates.
+
+    `score` compares only within one question. `layer` says how much of it was opened.
+    """
+
+    message: Message
+    dates: tuple[ResolvedDate, ...]
+    score: float
+    layer: Layer = Layer.RAW
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The exact message that supports an answer. `quote` is a literal part of its text."""
+
+    message_id: MessageId
+    session_id: SessionId
+    session_title: str
+    speaker: str
+    said_at: datetime | None
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One step of answering: what was done, on what, how much it opened, how long it took."""
+
+    tool: str
+    arguments: str
+    layer: Layer | None
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about."""
+
+    depth: Depth
+    steps: tuple[TraceStep, ...]
+    sessions_opened: int
+    sessions_total: int
+    tokens_by_layer: Mapping[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    model_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with its evidence. `found` False means: not found in this memory.
+
+    `complete` is False when the budget ran out first.
+    """
+
+    question: str
+    asked_at: datetime
+    text: str
+    found: bool
+    citations: tuple[Citation, ...]
+    trace: Trace
+    complete: bool = True
+    notices: tuple[str, ...] = ()
+
+
+# --- Language models ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's reply.
+
+    `evaluated_tokens` counts the prompt tokens that were really run through the model, after
+    prefix reuse. `finished` is False when `max_tokens` cut the reply short.
+    """
+
+    text: str
+    prompt_tokens: int
+    evaluated_tokens: int
+    completion_tokens: int
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Probabilities of the options of a choice, in their order; they sum to 1.
+
+    `exact` is False where the engine gives no log-probabilities and the reply was one option
+    written out (that option then has probability 1).
+    """
+
+    probabilities: tuple[float, ...]
+    exact: bool
+
+    @property
+    def best(self) -> int:
+        """Index of the most probable option; the first of equals."""
+        return max(range(len(self.probabilities)), key=lambda i: (self.probabilities[i], -i))
