@@ -1,0 +1,169 @@
+"""The typed configuration tree, read from config.toml.
+
+Unknown keys are errors that name the nearest known key. Precedence: what a caller passes,
+then the environment's LOCALMEM_MODEL and LOCALMEM_EMBEDDER, then the file, then the defaults
+here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from localmem.errors import ConfigError
+
+DEFAULT_LLM = "smollm2-135m"
+DEFAULT_EMBEDDER = "minilm-l6"
+
+_Tree = TypeVar("_Tree")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsConfig:
+    """Which models to use: a name of the catalog, a path, or a loopback URL for `llm`.
+
+    `engine` is auto, llamacpp, xllamacpp or loopback. `context_tokens` bounds the prompt.
+    """
+
+    llm: str = DEFAULT_LLM
+    embedder: str = DEFAULT_EMBEDDER
+    engine: str = "auto"
+    context_tokens: int = 4096
+    threads: int = 0
+    """0: one for each physical core."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """How finding works. `mode` is learned, rrf, bm25 or dense; `weights` is default or open."""
+
+    mode: str = "learned"
+    weights: str = "default"
+    results: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AskConfig:
+    """How asking works. `evidence` counts messages; `seconds` 0 means no limit."""
+
+    depth: str = "auto"
+    evidence: int = 12
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """`patience_s`: how long to wait for another process. `session_gap_h`: a longer silence
+    begins a new session."""
+
+    patience_s: float = 10.0
+    session_gap_h: float = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole tree."""
+
+    models: ModelsConfig = field(default_factory=ModelsConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    ask: AskConfig = field(default_factory=AskConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
+
+
+def load_config(path: Path) -> Config:
+    """The configuration of a file; the defaults where the file does not exist.
+
+    Raises:
+        ConfigError: the file is not TOML, or a key or value is wrong.
+    """
+    config = _read(path) if path.exists() else Config()
+    return _with_environment(config)
+
+
+def set_model(path: Path, *, key: str, value: str) -> None:
+    """Write `models.KEY = "VALUE"` into the file and leave every other line as it is."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    line = f'{key} = "{_escaped(value)}"'
+    header = next((i for i, text in enumerate(lines) if text.strip() == "[models]"), None)
+    if header is None:
+        lines += ["[models]", line]
+    else:
+        _set_in_section(lines, header, key, line)
+    temporary = path.with_suffix(".partial")
+    temporary.touch(mode=0o600)
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _set_in_section(lines: list[str], header: int, key: str, line: str) -> None:
+    for i in range(header + 1, len(lines)):
+        if lines[i].lstrip().startswith("["):
+            break
+        if lines[i].split("=", 1)[0].strip() == key:
+            lines[i] = line
+            return
+    lines.insert(header + 1, line)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _read(path: Path) -> Config:
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path} is not valid TOML: {error}", hint="correct or delete the file"
+        ) from error
+    return _filled(Config(), tree, path, prefix="")
+
+
+def _filled(default: _Tree, tree: Mapping[str, Any], path: Path, *, prefix: str) -> _Tree:
+    hints = get_type_hints(type(default))
+    known = [f.name for f in fields(default)]  # type: ignore[arg-type]  # always a dataclass
+    changes: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if key not in known:
+            raise _unknown_key(path, name, key, known)
+        current = getattr(default, key)
+        if is_dataclass(current):
+            changes[key] = _filled(current, _table(path, name, value), path, prefix=f"{name}.")
+        else:
+            changes[key] = _typed(path, name, value, hints[key])
+    return replace(default, **changes)  # type: ignore[type-var]  # always a dataclass
+
+
+def _unknown_key(path: Path, name: str, key: str, known: list[str]) -> ConfigError:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(known)}"
+    return ConfigError(f"{path}: unknown key '{name}'", hint=hint)
+
+
+def _table(path: Path, name: str, value: object) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise ConfigError(f"{path}: '{name}' must be a table", hint=f"write [{name}] above its keys")
+
+
+def _typed(path: Path, name: str, value: object, wanted: type) -> object:
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(
+        f"{path}: '{name}' is {value!r}, want a value of type {wanted.__name__}",
+        hint="correct the value or delete the line",
+    )
+
+
+def _with_environment(config: Config) -> Config:
+    llm = os.environ.get("LOCALMEM_MODEL") or config.models.llm
+    embedder = os.environ.get("LOCALMEM_EMBEDDER") or config.models.embedder
+    return replace(config, models=replace(config.models, llm=llm, embedder=embedder))
