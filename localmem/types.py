@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import IntEnum, StrEnum
+from pathlib import Path
 from typing import NewType
 
 MessageId = NewType("MessageId", int)
@@ -137,6 +138,16 @@ class ImportReport:
     started_at: datetime | None = None
     undone: bool = False
     complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long operation is. `total` is None where it cannot be known."""
+
+    stage: str
+    done: int
+    total: int | None
+    unit: str
 
 
 # --- What is stored -----------------------------------------------------------------------
@@ -405,3 +416,85 @@ class Choice:
     def best(self) -> int:
         """Index of the most probable option; the first of equals."""
         return max(range(len(self.probabilities)), key=lambda i: (self.probabilities[i], -i))
+
+
+# --- Model files --------------------------------------------------------------------------
+
+
+class Pooling(StrEnum):
+    """How an embedder's token vectors become one vector."""
+
+    MEAN = "mean"
+    CLS = "cls"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderFiles:
+    """An embedder on disk: its files and how they want to be used.
+
+    `sha256` is the hash of the weights. `dimension` 0 means: ask the model. The prefixes are put
+    before a query or a passage, and count towards `max_tokens`.
+    """
+
+    name: str
+    weights: Path
+    tokenizer: Path
+    sha256: str
+    dimension: int = 0
+    max_tokens: int = 256
+    pooling: Pooling = Pooling.MEAN
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmFiles:
+    """A language model on disk: one GGUF file. `sha256` "" means: never checked."""
+
+    name: str
+    weights: Path
+    sha256: str = ""
+    context_tokens: int = 4096
+
+
+# --- Upkeep -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session at one layer: its messages (RAW), or the L0 lines of its turns (SUMMARY)."""
+
+    session: Session
+    layer: Layer
+    messages: tuple[Message, ...] = ()
+    summaries: tuple[TurnSummary, ...] = ()
+    dates: Mapping[MessageId, tuple[ResolvedDate, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkReport:
+    """What was derived by one run of background work, and what is still open."""
+
+    summaries_made: int
+    vectors_made: int
+    summaries_open: int
+    vectors_open: int
+    seconds: float
+
+
+class Verdict(StrEnum):
+    """How serious a finding of `doctor` is."""
+
+    OK = "ok"
+    NOTICE = "notice"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of `doctor`: what was looked at, what was found, and the cure."""
+
+    verdict: Verdict
+    subject: str
+    detail: str
+    cure: str = ""
