@@ -1,0 +1,126 @@
+"""Commands about what is in the memory: import, imports, sessions, show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from localmem.cli.shared import JsonFlag, opened, output, parse_zone, print_json, progress_bar
+from localmem.types import ImportId, Layer, SessionId
+
+imports = typer.Typer(help="List the imports, or take one back.", no_args_is_help=True)
+
+
+def import_(
+    context: typer.Context,
+    path: Annotated[
+        Path, typer.Argument(help="An export: file, folder or zip. 'sample' is the shipped one.")
+    ],
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", help="The format, where it should not be detected."),
+    ] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="Zone of times that name none; default: the system's."),
+    ] = None,
+    me: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who you are, in a chat among people.")
+    ] = None,
+    later: Annotated[
+        bool, typer.Option("--later", help="Leave the vectors to `localmem work`.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen; store nothing.")
+    ] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Import a chat history. Importing it again adds only what is new."""
+    from localmem.cli.render import import_report
+    from localmem.memory import ImportOptions
+
+    options = ImportOptions(format=format_, tz=parse_zone(tz), me=me, later=later)
+    with opened(context, create=not dry_run) as memory, progress_bar(quiet=json_) as draw:
+        if dry_run:
+            report = memory.plan_import(path, options, on_progress=draw)
+        else:
+            report = memory.import_(path, options, on_progress=draw)
+    if json_:
+        print_json(report)
+    else:
+        import_report(output(), report, dry_run=dry_run)
+    if not report.conversations_seen:
+        raise typer.Exit(1)
+
+
+@imports.command("list")
+def list_imports(context: typer.Context, json_: JsonFlag = False) -> None:
+    """The imports of this memory, newest first."""
+    from localmem.cli.render import import_table
+
+    with opened(context) as memory:
+        reports = memory.imports()
+    if json_:
+        print_json(reports)
+    else:
+        import_table(output(), reports)
+
+
+@imports.command("undo")
+def undo_import(
+    context: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="ID", help="As `localmem imports list` shows.")],
+    json_: JsonFlag = False,
+) -> None:
+    """Take an import back: its messages and all that was derived from them leave the file."""
+    from localmem.cli.render import receipt
+
+    with opened(context) as memory:
+        erased = memory.undo_import(ImportId(number))
+    if json_:
+        print_json(erased)
+    else:
+        receipt(output(), erased)
+
+
+def sessions(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")] = 20,
+    source: Annotated[str | None, typer.Option(help="Only from this source, e.g. chatgpt.")] = None,
+    json_: JsonFlag = False,
+) -> None:
+    """The sessions of this memory, newest first."""
+    from localmem.cli.render import session_table
+
+    with opened(context) as memory:
+        found = memory.sessions(limit=limit, source=source)
+    if json_:
+        print_json(found)
+    else:
+        session_table(output(), found)
+
+
+def show(
+    context: typer.Context,
+    session: Annotated[int, typer.Argument(metavar="SESSION", help="The session's number.")],
+    layer: Annotated[
+        str, typer.Option(help="L3: the messages themselves. L0: a line for each turn.")
+    ] = "L3",
+    json_: JsonFlag = False,
+) -> None:
+    """A session, at the layer you want to read."""
+    from localmem.cli.render import session_view
+    from localmem.errors import UsageError
+
+    layers = {"L0": Layer.SUMMARY, "L3": Layer.RAW}
+    wanted = layers.get(layer.upper())
+    if wanted is None:
+        raise UsageError(f"--layer is '{layer}'", hint="--layer L0 or --layer L3")
+    with opened(context) as memory:
+        view = memory.show(SessionId(session), layer=wanted)
+    if json_:
+        print_json(view)
+    else:
+        session_view(output(), view)

@@ -1,0 +1,140 @@
+"""Commands that find and answer: search, ask, demo."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from localmem.cli.shared import (
+    JsonFlag,
+    Settings,
+    messages,
+    opened,
+    output,
+    parse_day,
+    parse_moment,
+    print_json,
+    progress_bar,
+)
+from localmem.types import Budget, Depth, SearchFilter
+
+Participant = Annotated[
+    str | None, typer.Option("--from", metavar="NAME", help="Only what this person said.")
+]
+Since = Annotated[str | None, typer.Option(metavar="DAY", help="Only from this day on.")]
+Until = Annotated[str | None, typer.Option(metavar="DAY", help="Only up to this day.")]
+AskedAt = Annotated[
+    str | None,
+    typer.Option("--asked-at", metavar="MOMENT", help="The question's own time; default: now."),
+]
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="Words, a name, a question.")],
+    results: Annotated[
+        int | None, typer.Option("--results", "-k", min=1, help="How many messages.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="learned, rrf, bm25 or dense; default: learned.")
+    ] = None,
+    participant: Participant = None,
+    since: Since = None,
+    until: Until = None,
+    source: Annotated[str | None, typer.Option(help="Only from this source.")] = None,
+    asked_at: AskedAt = None,
+    json_: JsonFlag = False,
+) -> None:
+    """Find messages. No language model is loaded."""
+    from localmem.cli.render import search_result
+
+    limits = _limits(participant, since, until, source)
+    moment = parse_moment(asked_at, option="--asked-at")
+    with opened(context) as memory:
+        result = memory.search(query, k=results, mode=mode, limits=limits, asked_at=moment)
+    if json_:
+        print_json(result)
+    else:
+        search_result(output(), result)
+    if not result.found:
+        raise typer.Exit(1)
+
+
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question in your own words.")],
+    depth: Annotated[
+        Depth | None,
+        typer.Option(help="instant: no model. direct: one model call. auto picks."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long it may take; default: no limit.")
+    ] = None,
+    participant: Participant = None,
+    since: Since = None,
+    until: Until = None,
+    asked_at: AskedAt = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Ask a question; the answer cites the messages it rests on."""
+    from localmem.cli.render import answer_view
+
+    limits = _limits(participant, since, until, None)
+    moment = parse_moment(asked_at, option="--asked-at")
+    streaming = not json_ and sys.stdout.isatty()
+    with opened(context) as memory:
+        answer = memory.ask(
+            question,
+            depth=depth,
+            budget=Budget(seconds=seconds),
+            limits=limits,
+            asked_at=moment,
+            on_token=_write if streaming else None,
+        )
+    if json_:
+        print_json(answer)
+    else:
+        answer_view(output(), answer, trace=trace, streamed=streaming)
+    if not answer.found:
+        raise typer.Exit(1)
+
+
+def demo(context: typer.Context) -> None:
+    """Import the sample history into a memory of its own and ask it three questions."""
+    from localmem.cli.render import answer_view, import_report
+    from localmem.paths import home
+    from localmem.sample import asked_at, questions, sample_export
+
+    if context.obj.memory is None:
+        context.obj = Settings(memory=home() / "demo.duckdb")
+    console = output()
+    with opened(context, create=True) as memory:
+        with progress_bar() as draw:
+            report = memory.import_(sample_export(), on_progress=draw)
+        import_report(console, report, dry_run=False)
+        for question in questions():
+            console.print(f"\n[bold]> localmem ask[/bold] [cyan]{question!r}[/cyan]")
+            answer = memory.ask(question, asked_at=asked_at())
+            answer_view(console, answer, trace=False, streamed=False)
+    messages().print(
+        "\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim"
+    )
+
+
+def _write(token: str) -> None:
+    sys.stdout.write(token)
+    sys.stdout.flush()
+
+
+def _limits(
+    participant: str | None, since: str | None, until: str | None, source: str | None
+) -> SearchFilter:
+    return SearchFilter(
+        participant=participant,
+        since=parse_day(since, option="--since"),
+        until=parse_day(until, option="--until"),
+        source=source,
+    )

@@ -1,0 +1,153 @@
+"""What the commands share: opening the memory, progress bars, JSON, parsing of arguments."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime, tzinfo
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from localmem.errors import UsageError
+from localmem.types import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from localmem.memory import Memory
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
+
+_SLOW_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The global options."""
+
+    memory: Path | None
+
+
+@contextlib.contextmanager
+def opened(context: typer.Context, *, create: bool = False) -> Iterator[Memory]:
+    """The memory that the options name, offline, closed at the end."""
+    from localmem.memory import Memory
+    from localmem.netguard import deny_network
+
+    deny_network()
+    settings: Settings = context.obj
+    with Memory.open(settings.memory, create=create) as memory:
+        yield memory
+
+
+def output() -> Console:
+    """The console for results: stdout."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def messages() -> Console:
+    """The console for everything else: stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def plain(value: object) -> Any:
+    """Values of types.py as what JSON knows."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return value
+
+
+@contextlib.contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """A callback that draws bars on stderr for whatever takes over a second."""
+    if quiet or not sys.stderr.isatty():
+        yield _ignore
+        return
+    from rich import progress as rich_progress
+
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TextColumn("{task.completed:,.0f} of {task.total:,.0f} {task.fields[unit]}"),
+        rich_progress.TimeRemainingColumn(),
+    )
+    with rich_progress.Progress(*columns, console=messages(), transient=True) as bars:
+        tasks: dict[str, rich_progress.TaskID] = {}
+
+        def draw(progress: Progress) -> None:
+            if progress.stage not in tasks:
+                tasks[progress.stage] = bars.add_task(
+                    progress.stage, total=progress.total, unit=progress.unit
+                )
+            total = progress.total or max(progress.done, 1)
+            bars.update(tasks[progress.stage], completed=progress.done, total=total)
+
+        yield draw
+
+
+def _ignore(progress: Progress) -> None:
+    """Nobody is looking: the run says what it did at its end."""
+
+
+def parse_day(text: str | None, *, option: str) -> date | None:
+    """A day written as YYYY-MM-DD."""
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{option} is '{text}', want a day", hint=f"{option} 2026-03-31"
+        ) from error
+
+
+def parse_moment(text: str | None, *, option: str) -> datetime | None:
+    """A day or a moment in ISO form; local time where it has no zone."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{option} is '{text}', want a day or a moment",
+            hint=f"{option} 2026-03-31 or {option} 2026-03-31T18:00+01:00",
+        ) from error
+    return moment if moment.tzinfo else moment.astimezone()
+
+
+def parse_zone(name: str | None) -> tzinfo | None:
+    """A zone by its IANA name."""
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise UsageError(
+            f"--tz is '{name}', which is no time zone", hint="--tz Europe/Berlin or --tz UTC"
+        ) from error

@@ -1,0 +1,67 @@
+"""Commands that keep a memory in order: work, reindex, stats, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from localmem.cli.shared import JsonFlag, opened, output, print_json, progress_bar
+from localmem.types import Verdict
+
+
+def work(context: typer.Context, json_: JsonFlag = False) -> None:
+    """Make what is still missing: summaries, dates, vectors."""
+    from localmem.cli.render import work_report
+
+    with opened(context) as memory, progress_bar(quiet=json_) as draw:
+        report = memory.work(on_progress=draw)
+    if json_:
+        print_json(report)
+    else:
+        work_report(output(), report)
+
+
+def reindex(
+    context: typer.Context,
+    embedder: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Change to this embedder; default: the one in use."),
+    ] = None,
+    json_: JsonFlag = False,
+) -> None:
+    """Make all vectors anew from the stored text, beside the old ones, then swap."""
+    from localmem.cli.render import work_report
+
+    with opened(context) as memory, progress_bar(quiet=json_) as draw:
+        report = memory.reindex(embedder=embedder, on_progress=draw)
+    if json_:
+        print_json(report)
+    else:
+        work_report(output(), report)
+
+
+def stats(context: typer.Context, json_: JsonFlag = False) -> None:
+    """What the memory holds, in numbers."""
+    from localmem.cli.render import stats_table
+
+    with opened(context) as memory:
+        numbers = memory.stats()
+    if json_:
+        print_json(numbers)
+    else:
+        stats_table(output(), numbers)
+
+
+def doctor(context: typer.Context, json_: JsonFlag = False) -> None:
+    """Look for what is missing, damaged or slow, and say the cure."""
+    from localmem.cli.render import findings_list
+
+    with opened(context) as memory:
+        findings = memory.doctor()
+    if json_:
+        print_json(findings)
+    else:
+        findings_list(output(), findings)
+    if any(finding.verdict is Verdict.PROBLEM for finding in findings):
+        raise typer.Exit(1)
