@@ -87,7 +87,9 @@ def undo_import(
 
 def sessions(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")
+    ] = 20,
     source: Annotated[str | None, typer.Option(help="Only from this source, e.g. chatgpt.")] = None,
     json_: JsonFlag = False,
 ) -> None:

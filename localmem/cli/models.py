@@ -17,7 +17,7 @@ Name = Annotated[str, typer.Argument(help="A name of `localmem models list`, or 
 def list_models(json_: JsonFlag = False) -> None:
     """The models of the catalog: which are here, which are in use."""
     from localmem.cli.render import model_table
-    from localmem.models import ModelShelf
+    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
 
     deny_network()
@@ -35,7 +35,7 @@ def pull(
     ] = None,
 ) -> None:
     """Fetch model files and check them. The only command that uses the network."""
-    from localmem.models import ModelShelf
+    from localmem.shelf import ModelShelf
 
     shelf = ModelShelf.open()
     for wanted in [name] if name else shelf.defaults():
@@ -47,7 +47,7 @@ def pull(
 @models.command()
 def use(name: Name) -> None:
     """Make a model the one that commands use; an embedder's change needs `localmem reindex`."""
-    from localmem.models import ModelShelf
+    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
 
     deny_network()
@@ -57,7 +57,7 @@ def use(name: Name) -> None:
 @models.command("path")
 def path_(name: Name) -> None:
     """Where a model's file is."""
-    from localmem.models import ModelShelf
+    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
 
     deny_network()
@@ -73,7 +73,7 @@ def check(
 ) -> None:
     """Verify a model's file, and find out on this machine what it can be trusted with."""
     from localmem.cli.render import check_report
-    from localmem.models import ModelShelf
+    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
 
     deny_network()

@@ -119,9 +119,7 @@ def demo(context: typer.Context) -> None:
             console.print(f"\n[bold]> localmem ask[/bold] [cyan]{question!r}[/cyan]")
             answer = memory.ask(question, asked_at=asked_at())
             answer_view(console, answer, trace=False, streamed=False)
-    messages().print(
-        "\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim"
-    )
+    messages().print("\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim")
 
 
 def _write(token: str) -> None:

@@ -1,0 +1,250 @@
+"""How results look in a terminal. Text from chats is printed as text, never as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from localmem.types import (
+    Answer,
+    Citation,
+    Finding,
+    FoundMessage,
+    ImportReport,
+    Layer,
+    Message,
+    ResolvedDate,
+    SearchResult,
+    Session,
+    SessionView,
+    Trace,
+    Verdict,
+    WorkReport,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_EXCERPT_CHARACTERS = 320
+_VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
+
+
+def import_report(console: Console, report: ImportReport, *, dry_run: bool) -> None:
+    """What an import did, or would do."""
+    verb = "would add" if dry_run else "added"
+    console.print(
+        f"{report.source}: {verb} {report.messages_added:,} messages in "
+        f"{report.conversations_added:,} new and {report.conversations_grown:,} grown "
+        f"conversations; {report.messages_known:,} messages were known"
+    )
+    if report.without_time:
+        console.print(f"{report.without_time:,} messages have no time", style="yellow")
+    for problem in report.problems[:20]:
+        line = f"skipped {problem.place}: {problem.reason}"
+        console.print(Text(line, style="yellow"))
+    if len(report.problems) > 20:
+        console.print(f"and {len(report.problems) - 20} more were skipped", style="yellow")
+    if report.import_id is not None:
+        console.print(f"import {report.import_id}", style="dim")
+
+
+def import_table(console: Console, reports: Sequence[ImportReport]) -> None:
+    """All imports."""
+    if not reports:
+        console.print("nothing is imported yet: localmem import EXPORT")
+        return
+    table = _table("id", "when", "source", "file", "conversations", "messages", "")
+    for report in reports:
+        state = "undone" if report.undone else "" if report.complete else "incomplete"
+        table.add_row(
+            str(report.import_id),
+            moment(report.started_at),
+            report.source,
+            Text(report.path),
+            f"{report.conversations_added:,}",
+            f"{report.messages_added:,}",
+            state,
+        )
+    console.print(table)
+
+
+def receipt(console: Console, erased: Mapping[str, int]) -> None:
+    """What an undo took out of the file."""
+    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in erased.items() if count]
+    console.print("erased: " + (", ".join(parts) or "nothing"))
+
+
+def session_table(console: Console, sessions: Sequence[Session]) -> None:
+    """Sessions, one a line."""
+    if not sessions:
+        console.print("no sessions yet: localmem import EXPORT")
+        return
+    table = _table("session", "when", "source", "title", "messages")
+    for session in sessions:
+        table.add_row(
+            str(session.id),
+            moment(session.started_at),
+            session.source,
+            Text(session.title),
+            f"{session.message_count:,}",
+        )
+    console.print(table)
+
+
+def session_view(console: Console, view: SessionView) -> None:
+    """A session at one layer."""
+    session = view.session
+    console.print(Text(session.title, style="bold"))
+    console.print(
+        f"session {session.id}, {session.source}, {moment(session.started_at)}", style="dim"
+    )
+    if view.layer is Layer.SUMMARY:
+        for summary in view.summaries:
+            console.print(Text(f"\n{summary.sentence}"))
+            console.print(Text(", ".join(summary.keywords), style="dim"))
+        return
+    for message in view.messages:
+        console.print(_message_text(message, view.dates.get(message.id, ())))
+
+
+def search_result(console: Console, result: SearchResult) -> None:
+    """Found messages, best first."""
+    _notices(console, result.notices)
+    if not result.found:
+        console.print("nothing found")
+        return
+    for rank, found in enumerate(result.found, start=1):
+        console.print(_found_text(rank, found))
+    console.print(
+        f"\n{len(result.found)} messages in {result.seconds * 1000:.0f} ms, mode {result.mode}",
+        style="dim",
+    )
+
+
+def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool) -> None:
+    """An answer, its citations and, where wanted, its trace."""
+    if streamed:
+        console.print()
+    else:
+        console.print(Text(answer.text, style="bold"))
+    for number, citation in enumerate(answer.citations, start=1):
+        console.print(_citation_text(number, citation))
+    _notices(console, answer.notices)
+    if not answer.complete:
+        console.print("stopped by the budget: this answer may be incomplete", style="yellow")
+    found = answer.trace
+    console.print(
+        f"{found.depth}, {found.sessions_opened} of {found.sessions_total} sessions opened, "
+        f"{found.seconds:.1f} s, {found.model_id or 'no model'}",
+        style="dim",
+    )
+    if trace:
+        _trace_view(console, found)
+
+
+def work_report(console: Console, report: WorkReport) -> None:
+    """What was derived."""
+    console.print(
+        f"made {report.summaries_made:,} summaries and {report.vectors_made:,} vectors "
+        f"in {report.seconds:.1f} s; open: {report.summaries_open:,} summaries, "
+        f"{report.vectors_open:,} vectors"
+    )
+
+
+def stats_table(console: Console, numbers: Mapping[str, object]) -> None:
+    """Numbers with their names."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in numbers.items():
+        shown = f"{value:,}" if isinstance(value, int) else str(value)
+        table.add_row(name.replace("_", " "), Text(shown))
+    console.print(table)
+
+
+def findings_list(console: Console, findings: Sequence[Finding]) -> None:
+    """The lines of doctor."""
+    for finding in findings:
+        style = _VERDICT_STYLE[finding.verdict]
+        line = Text.assemble(
+            (f"{finding.verdict.value:8}", style), (f"{finding.subject}: ", "bold"), finding.detail
+        )
+        console.print(line)
+        if finding.cure:
+            console.print(Text(f"        {finding.cure}", style="dim"))
+
+
+def moment(value: datetime | None) -> str:
+    """A time as people write it."""
+    return value.strftime("%Y-%m-%d %H:%M") if value else "no time"
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for header in headers:
+        right = header in ("id", "session", "conversations", "messages")
+        table.add_column(header, justify="right" if right else "left")
+    return table
+
+
+def _found_text(rank: int, found: FoundMessage) -> Text:
+    message, session = found.message, found.session
+    head = f"\n{rank:2}. {message.speaker}, {moment(message.said_at)}"
+    place = f"  {session.title} (session {session.id}, message {message.id})\n"
+    body = Text(_excerpt(message.text or message.attachment_text))
+    return Text.assemble((head, "bold"), (place, "dim"), body, _date_notes(found.dates))
+
+
+def _message_text(message: Message, dates: Sequence[ResolvedDate]) -> Text:
+    head = f"\n{message.speaker}, {moment(message.said_at)}\n"
+    attached = f"\n[{message.attachment_text}]" if message.attachment_text else ""
+    return Text.assemble((head, "bold"), message.text, (attached, "dim"), _date_notes(dates))
+
+
+def _date_notes(dates: Sequence[ResolvedDate]) -> Text:
+    if not dates:
+        return Text()
+    from localmem.dates import describe
+
+    notes = "; ".join(f"{d.words} = {describe(d)}" for d in dates)
+    return Text(f"\n    {notes}", style="cyan dim")
+
+
+def _citation_text(number: int, citation: Citation) -> Text:
+    where = (
+        f"  {citation.session_title} (session {citation.session_id}, message {citation.message_id})"
+    )
+    return Text.assemble(
+        (f"  [{number}] ", "cyan"),
+        (f"{citation.speaker}, {moment(citation.said_at)}: ", "bold"),
+        f"“{_excerpt(citation.quote)}”",
+        (where, "dim"),
+    )
+
+
+def _trace_view(console: Console, trace: Trace) -> None:
+    from rich.tree import Tree
+
+    tree = Tree(
+        f"{trace.depth}: {trace.prompt_tokens} prompt and {trace.completion_tokens} reply tokens"
+    )
+    for step in trace.steps:
+        layer = f"L{int(step.layer)} " if step.layer is not None else ""
+        tree.add(
+            Text(f"{step.tool} {layer}{step.arguments}  {step.tokens} tokens, {step.seconds:.2f} s")
+        )
+    console.print(tree)
+
+
+def _notices(console: Console, notices: Sequence[str]) -> None:
+    for notice in notices:
+        console.print(Text(f"note: {notice}", style="yellow"))
+
+
+def _excerpt(text: str) -> str:
+    flat = " ".join(text.split())
+    if len(flat) <= _EXCERPT_CHARACTERS:
+        return flat
+    return flat[: _EXCERPT_CHARACTERS - 2].rsplit(" ", 1)[0] + " …"
