@@ -1,0 +1,17 @@
+"""Model files: which there are, where they are, and how they come to this machine."""
+
+from localmem.modelstore.catalog import Catalog, CatalogEntry, FileRole, ModelKind
+from localmem.modelstore.progress import OnProgress, PullProgress
+from localmem.modelstore.store import ModelStatus, ModelStore, PulledFile
+
+__all__ = [
+    "Catalog",
+    "CatalogEntry",
+    "FileRole",
+    "ModelKind",
+    "ModelStatus",
+    "ModelStore",
+    "OnProgress",
+    "PullProgress",
+    "PulledFile",
+]
