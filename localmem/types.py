@@ -247,6 +247,90 @@ class StoredVectors:
     blob: bytes
 
 
+# --- What writing to a memory gives back --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationDelta:
+    """What storing one conversation changed.
+
+    `message_ids` are the new messages, `turn_ids` the new turns and those that grew. `is_new`:
+    the conversation was not known. `shows_other_branch`: messages were hidden or shown again.
+    """
+
+    conversation_id: ConversationId
+    is_new: bool
+    message_ids: tuple[MessageId, ...]
+    turn_ids: tuple[TurnId, ...]
+    messages_known: int
+    turns_added: int
+    sessions_added: int
+    without_time: int
+    shows_other_branch: bool = False
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether a known conversation got new messages."""
+        return not self.is_new and bool(self.message_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What was removed from a memory, counted in rows; the file was then written anew."""
+
+    messages: int
+    turns: int
+    sessions: int
+    conversations: int
+    participants: int
+    summaries: int
+    dates: int
+    vectors: int
+    snapshots: int
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """What a memory holds. Messages and turns are those of the branches that are shown.
+
+    `hidden_messages` stand on other branches. `turns_without_summary` and
+    `messages_without_vectors` (for the embedder in use; all of them where none is) are open work.
+    """
+
+    conversations: int
+    sessions: int
+    turns: int
+    messages: int
+    hidden_messages: int
+    participants: int
+    without_time: int
+    first_said_at: datetime | None
+    last_said_at: datetime | None
+    turns_without_summary: int
+    messages_without_vectors: int
+    dates: int
+    embedder: str | None
+    generation: int
+    file_bytes: int
+    unused_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSnapshot:
+    """An index as bytes, with the generation of the memory and the embedder it was made from.
+
+    `model_id` is "" and `dimension` 0 for an index without vectors.
+    """
+
+    name: str
+    generation: int
+    model_id: str
+    dimension: int
+    content: bytes
+
+
 # --- Finding ------------------------------------------------------------------------------
 
 
