@@ -1,0 +1,134 @@
+"""Find the time expressions of a text and resolve them against the time of its message.
+
+Pure: a text and a time in, dates out. Never the present: a message of ten years ago that says
+"yesterday" means a day ten years ago, on the calendar of the place where it was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+
+from localmem.dates.language import Language, all_cues, guess_language, language_table
+from localmem.dates.meanings import BLOCKS, MEANINGS, Found, Tense
+from localmem.dates.spans import Span
+from localmem.types import ResolvedDate
+
+_TOKEN = re.compile(r"\w+")
+_SINCE_REACH = 24
+_SLASH_DATE = re.compile(r"\d/\d")
+
+
+def resolve(
+    text: str, said_at: datetime | None, *, language: str | None = None
+) -> tuple[ResolvedDate, ...]:
+    """The dates that a message's text names, in their order, never overlapping.
+
+    Relative words resolve against the calendar day of `said_at` in its own offset; with None
+    only absolute dates resolve. `language` is a code of `LANGUAGES`, or None to tell it from
+    the words. What cannot be resolved without a guess is left out.
+
+    Raises:
+        ValueError: there is no table for `language`.
+    """
+    return _resolve(text, said_at, language, Tense.NONE)
+
+
+def resolve_question(
+    text: str, asked_at: datetime | None, *, language: str | None = None
+) -> tuple[ResolvedDate, ...]:
+    """As `resolve`, for a question: what shows no tense is taken for the past."""
+    return _resolve(text, asked_at, language, Tense.PAST)
+
+
+def _resolve(
+    text: str, said_at: datetime | None, code: str | None, fallback: Tense
+) -> tuple[ResolvedDate, ...]:
+    lowered = _lower(text)
+    tokens = _TOKEN.findall(lowered)
+    if _SLASH_DATE.search(lowered) is not None:
+        tokens.append("/")
+    cues = all_cues() if code is None else language_table(code).rules_by_cue.keys()
+    if cues.isdisjoint(tokens):
+        return ()
+    table = language_table(code if code is not None else guess_language(tokens))
+    matches = _matches(lowered, tokens, table)
+    return tuple(_accepted(text, lowered, said_at, table, matches, fallback))
+
+
+def _lower(text: str) -> str:
+    """Lower case, position for position, with plain apostrophes."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lowered.replace("\u2019", "'")
+
+
+def _matches(
+    lowered: str, tokens: Iterable[str], table: Language
+) -> list[tuple[str, re.Match[str]]]:
+    """Every rule's matches, the leftmost first and of these the longest."""
+    rules = {
+        id(rule): rule
+        for token in table.rules_by_cue.keys() & set(tokens)
+        for rule in table.rules_by_cue[token]
+    }
+    found = [
+        (rule.meaning, match) for rule in rules.values() for match in rule.pattern.finditer(lowered)
+    ]
+    return sorted(found, key=_leftmost_longest)
+
+
+def _leftmost_longest(one: tuple[str, re.Match[str]]) -> tuple[int, int, int, str]:
+    meaning, match = one
+    begin, stop = _place(match)
+    return begin, -stop, -len(match.group()), meaning
+
+
+def _place(match: re.Match[str]) -> tuple[int, int]:
+    """Where the expression stands; a group `said` leaves out words that only frame it."""
+    return match.span("said" if "said" in match.re.groupindex else 0)
+
+
+def _accepted(
+    text: str,
+    lowered: str,
+    said_at: datetime | None,
+    table: Language,
+    matches: list[tuple[str, re.Match[str]]],
+    fallback: Tense,
+) -> Iterable[ResolvedDate]:
+    free_from = 0
+    previous: Span | None = None
+    for meaning, match in matches:
+        begin, stop = _place(match)
+        if begin < free_from:
+            continue
+        found = Found(match, text, lowered, table, said_at, previous, fallback)
+        span = _span(meaning, found)
+        if span is not None:
+            resolved = _since(found, span, begin, stop)
+            previous, free_from = span, stop
+            yield resolved
+        elif meaning == BLOCKS:
+            free_from = stop
+
+
+def _span(meaning: str, found: Found) -> Span | None:
+    try:
+        return MEANINGS[meaning](found)
+    except (ValueError, OverflowError):
+        # 30 February, or a year outside the calendar: no date, so nothing to resolve.
+        return None
+
+
+def _since(found: Found, span: Span, begin: int, stop: int) -> ResolvedDate:
+    """The resolved date; with "since" before it, open at its end."""
+    since = found.language.since.search(found.lowered, max(0, begin - _SINCE_REACH), begin)
+    end, open_end = span.end, span.open_end
+    if since is not None:
+        begin, open_end = since.start(), True
+        end = max(span.end, found.today or date.min)
+    words = found.text[begin:stop]
+    return ResolvedDate(words, begin, stop, span.start, end, span.granularity, open_end)
