@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 from localmem.errors import ConfigError
 
 DEFAULT_LLM = "smollm2-135m"
-DEFAULT_EMBEDDER = "minilm-l6"
+DEFAULT_EMBEDDER = "minilm"
 
 _Tree = TypeVar("_Tree")
 

@@ -1,0 +1,164 @@
+"""The model shelf: the catalog, the models folder, the configuration and the engines, together.
+
+Wiring only: front ends and Memory come here for a model by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from localmem import paths
+from localmem.config import Config, load_config, set_model
+from localmem.errors import ModelNotFoundError
+from localmem.modelstore import Catalog, ModelKind, ModelStore, PullProgress
+from localmem.ports import Embedder, Llm
+from localmem.types import Progress
+
+_LOOPBACK_SCHEMES = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfEntry:
+    """One line of `localmem models list`."""
+
+    name: str
+    kind: str
+    title: str
+    bytes: int
+    memory_mb: int
+    licence: str
+    for_whom: str
+    present: bool
+    in_use: bool
+
+
+class ModelShelf:
+    """Models by name: on disk, in use, or to be had."""
+
+    def __init__(self, store: ModelStore, config: Config, config_path: Path) -> None:
+        self._store = store
+        self._config = config
+        self._config_path = config_path
+
+    @classmethod
+    def open(cls, config: Config | None = None) -> ModelShelf:
+        """The shelf of this user."""
+        path = paths.config_file()
+        store = ModelStore(paths.models_folder(), Catalog.load())
+        return cls(store, config or load_config(path), path)
+
+    def entries(self) -> tuple[ShelfEntry, ...]:
+        """The catalog, and models in use that stand outside it."""
+        used = {self._config.models.llm, self._config.models.embedder}
+        return tuple(
+            ShelfEntry(
+                name=status.entry.name,
+                kind=status.entry.kind.value,
+                title=status.entry.title,
+                bytes=status.entry.size,
+                memory_mb=status.entry.memory_mb,
+                licence=status.entry.licence,
+                for_whom=status.entry.for_whom,
+                present=status.present,
+                in_use=status.entry.name in used,
+            )
+            for status in self._store.list_models()
+        )
+
+    def defaults(self) -> tuple[str, ...]:
+        """Names of the models that a pull without a name takes."""
+        return tuple(entry.name for entry in self._store.catalog.defaults())
+
+    def pull(self, name: str, *, on_progress: Callable[[Progress], None] | None = None) -> str:
+        """Bring a model here; one line that says what happened.
+
+        Raises:
+            ModelNotFoundError, DownloadError, ModelCorruptError
+        """
+
+        def tell(progress: PullProgress) -> None:
+            if on_progress is not None:
+                total = progress.total or None
+                on_progress(Progress(f"{name}: {progress.file}", progress.done, total, "bytes"))
+
+        pulled = self._store.pull(name, on_progress=tell)
+        lines = [f"{name}: {'fetched' if any(p.fetched for p in pulled) else 'is here'}"]
+        lines += [f"  {p.path.name} sha256 {p.sha256} (recorded)" for p in pulled if p.recorded]
+        return "\n".join(lines)
+
+    def use(self, name: str) -> str:
+        """Make a model the one in use; one line that says what follows.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        key = "embedder" if self._is_embedder(name) else "llm"
+        value = name if self._is_url(name) else str(self._resolved(name))
+        set_model(self._config_path, key=key, value=value)
+        follows = "; now run: localmem reindex" if key == "embedder" else ""
+        return f"models.{key} = {value}{follows}"
+
+    def path(self, name: str) -> Path:
+        """Where a model's weights are.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        return self._store.path_of(name)
+
+    def embedder(self, name: str | None = None) -> Embedder:
+        """The embedder in use, or the one named, loaded."""
+        from localmem.backends import open_embedder
+
+        files = self._store.embedder(name or self._config.models.embedder)
+        return open_embedder(files, threads=self._config.models.threads or None)
+
+    def llm(self, name: str | None = None) -> Llm:
+        """The language model in use, or the one named, loaded."""
+        from localmem.backends import open_llm
+
+        wanted = name or self._config.models.llm
+        models = self._config.models
+        where = wanted if self._is_url(wanted) else self._store.llm(wanted)
+        return open_llm(
+            where,
+            engine=models.engine,
+            context_tokens=models.context_tokens,
+            threads=models.threads or None,
+        )
+
+    def verify(self, name: str, *, on_bytes: Callable[[int], None] | None = None) -> None:
+        """Read a catalog model's files whole and compare their hashes.
+
+        Raises:
+            ModelCorruptError: a file is not what the catalog says.
+        """
+        if any(entry.name == name for entry in self._store.catalog.entries):
+            self._store.verify(name, on_bytes=on_bytes)
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    def _resolved(self, name: str) -> str | Path:
+        path = self._store.path_of(name)
+        known = any(entry.name == name for entry in self._store.catalog.entries)
+        return name if known else path.resolve()
+
+    def _is_embedder(self, name: str) -> bool:
+        given = Path(name).expanduser()
+        if given.is_dir() or given.suffix == ".onnx":
+            return True
+        if self._is_url(name) or given.is_file():
+            return False
+        entry = next((e for e in self._store.catalog.entries if e.name == name), None)
+        if entry is None:
+            names = ", ".join(e.name for e in self._store.catalog.entries)
+            raise ModelNotFoundError(f"no model is called {name!r}", hint=f"there are: {names}")
+        return entry.kind is ModelKind.EMBEDDER
+
+    @staticmethod
+    def _is_url(name: str) -> bool:
+        return name.startswith(_LOOPBACK_SCHEMES)
