@@ -25,6 +25,7 @@ from localmem.importers.streams import (
 
 _LINES_LOOKED_AT = 20
 _SAMPLES = 5
+_TEXT_LINES = 400
 _READ_BYTES = 64 * 1024
 
 
@@ -88,7 +89,9 @@ class Document:
                 yield Break("", f"could not be read further: {error}")
 
     def samples(self) -> list[dict[str, Any]]:
-        """The first few objects, for recognising the format."""
+        """The first few objects, to know the format by; of a text {"lines": its first lines}."""
+        if self.shape is Shape.TEXT:
+            return [{"lines": list(islice(self.lines(), _TEXT_LINES))}]
         values = (item.value for item in self.items() if isinstance(item, Item))
         return list(islice((value for value in values if isinstance(value, dict)), _SAMPLES))
 

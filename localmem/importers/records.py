@@ -25,7 +25,7 @@ class MalformedError(Exception):
 
 
 def text_of(value: object) -> str:
-    """The string with lone surrogates replaced, so that it can be written as UTF-8; "" otherwise."""
+    """The string, cleaned so that it can be written as UTF-8; "" for anything else."""
     return clean(value) if isinstance(value, str) else ""
 
 

@@ -4,17 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from localmem.importers.agent_logs import claude_code_format, jan_format, message_list_format
 from localmem.importers.beam import beam_format
+from localmem.importers.chat_lists import (
+    ai_studio_format,
+    chatbotui_format,
+    openai_format,
+    role_content_format,
+    sharegpt_format,
+)
+from localmem.importers.chatgpt import chatgpt_format
+from localmem.importers.claude_ai import claude_format
 from localmem.importers.documents import Document, Shape
 from localmem.importers.formats import Format
+from localmem.importers.librechat import librechat_format
+from localmem.importers.lm_studio import lm_studio_format
 from localmem.importers.locomo import locomo_format
 from localmem.importers.longmemeval import longmemeval_format
+from localmem.importers.open_webui import open_webui_format
 from localmem.importers.personamem import personamem_format
+from localmem.importers.transcript import transcript_format
 
 
 def all_formats() -> tuple[Format, ...]:
     """Every known format; a format that asks for more stands before one that asks for less."""
     return (
+        chatgpt_format(),
+        claude_format(),
+        librechat_format(),
+        open_webui_format(),
+        lm_studio_format(),
+        chatbotui_format(),
+        claude_code_format(),
+        jan_format(),
+        ai_studio_format(),
+        sharegpt_format(),
+        role_content_format(),
+        openai_format(),
+        message_list_format(),
+        transcript_format(),
         longmemeval_format(),
         locomo_format(),
         beam_format(),

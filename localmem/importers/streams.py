@@ -91,8 +91,7 @@ def _is_utf8(head: bytes) -> bool:
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
-        cut_at_the_end = error.start >= len(head) - 3 and len(head) == HEAD_BYTES
-        return cut_at_the_end
+        return error.start >= len(head) - 3 and len(head) == HEAD_BYTES  # a character cut in two
     return True
 
 
