@@ -1,8 +1,8 @@
 """Language tables: the words and patterns by which a language speaks of time.
 
 A language is one TOML file beside this module. Its rules are patterns over lower-case text, each
-with the words that can trigger it and the name of what it means (see `meanings`). This module
-reads and compiles the tables; it knows no calendar.
+with the words that can trigger it and the name of what it means (see `relative` and `named`).
+This module reads and compiles the tables; it knows no calendar.
 
 Placeholders in a pattern stand for a named group of alternatives: `{count}`, `{unit}`,
 `{relative}`, `{day_word}`, `{weekday}`, `{month}`, `{any_month}`, `{season}`, `{holiday}`,
@@ -20,13 +20,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-LANGUAGES = ("en",)
+LANGUAGES = ("en", "de", "es", "fr")
 """Codes of the languages that have a table; the first wins where nothing tells them apart."""
 
 _FIXED_GROUPS = {
     "day": r"(?:0?[1-9]|[12]\d|3[01])",
     "year": r"(?:19|20)\d\d",
-    "decade": r"(?:19|20)?\d0",
+    "decade": r"(?:(?:19|20)\d|[3-9])0",
 }
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)(\d?)\}")
 
@@ -125,7 +125,7 @@ def _rule(
         name, number = found.groups()
         return f"(?P<{name}{number}>{groups[name]})"
 
-    spaced = entry["find"].replace(" ", r"\s+")
+    spaced = entry["find"].replace(" ?", r"\s*").replace(" ", r"\s+")
     pattern = re.compile(rf"\b(?:{_PLACEHOLDER.sub(group, spaced)})(?!\w)")
     cues = frozenset(word for cue in entry["cues"] for word in _cue_words(cue, words))
     return Rule(entry["means"], pattern, cues)

@@ -10,13 +10,18 @@ import re
 from collections.abc import Iterable
 from datetime import date, datetime
 
+from localmem.dates.found import Found, Tense
 from localmem.dates.language import Language, all_cues, guess_language, language_table
-from localmem.dates.meanings import BLOCKS, MEANINGS, Found, Tense
+from localmem.dates.named import NAMED
+from localmem.dates.relative import RELATIVE
 from localmem.dates.spans import Span
 from localmem.types import ResolvedDate
 
 _TOKEN = re.compile(r"\w+")
 _SINCE_REACH = 24
+_BLOCKS = (
+    "nothing"  # a use of these words that names no date: other rules must not read one into it
+)
 _SLASH_DATE = re.compile(r"\d/\d")
 
 
@@ -111,13 +116,17 @@ def _accepted(
             resolved = _since(found, span, begin, stop)
             previous, free_from = span, stop
             yield resolved
-        elif meaning == BLOCKS:
+        elif meaning == _BLOCKS:
             free_from = stop
 
 
 def _span(meaning: str, found: Found) -> Span | None:
     try:
-        return MEANINGS[meaning](found)
+        if meaning in NAMED:
+            return NAMED[meaning](found)
+        if meaning == _BLOCKS or found.today is None:
+            return None
+        return RELATIVE[meaning](found, found.today)
     except (ValueError, OverflowError):
         # 30 February, or a year outside the calendar: no date, so nothing to resolve.
         return None
