@@ -1,0 +1,300 @@
+"""Stored rows as values: messages, turns, sessions, dates, numbers about the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from duckdb import DuckDBPyConnection as Connection
+from numpy.typing import NDArray
+
+from localmem.errors import RecordNotFoundError
+from localmem.store import meta
+from localmem.store.batches import NO_TIME, id_table
+from localmem.store.columns import MessageColumns
+from localmem.store.vectors import pending
+from localmem.types import (
+    ConversationId,
+    ConversationKind,
+    Granularity,
+    MemoryStats,
+    Message,
+    MessageId,
+    ParticipantId,
+    ResolvedDate,
+    Role,
+    Session,
+    SessionId,
+    TurnId,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_MESSAGES = """
+SELECT m.id, m.turn_id, m.session_id, m.participant_id, p.name, m.role, m.ordinal, m.text,
+    epoch_us(m.said_at), m.utc_offset_min, m.attachment_text
+FROM message m JOIN participant p ON p.id = m.participant_id
+"""
+
+_SESSIONS = """
+SELECT s.id, s.conversation_id, any_value(t.title), any_value(c.source), any_value(c.kind),
+    epoch_us(min_by(m.said_at, m.said_at)), min_by(m.utc_offset_min, m.said_at),
+    epoch_us(max_by(m.said_at, m.said_at)), max_by(m.utc_offset_min, m.said_at),
+    count(DISTINCT m.turn_id), count(*)
+FROM session s
+JOIN message m ON m.session_id = s.id AND m.on_path
+JOIN conversation c ON c.id = s.conversation_id
+LEFT JOIN (
+    SELECT conversation_id, max_by(title, import_id) AS title
+    FROM conversation_title GROUP BY conversation_id
+) t ON t.conversation_id = s.conversation_id
+"""
+
+_COLUMNS = f"""
+SELECT m.id, m.turn_id, m.session_id, m.participant_id, m.ordinal, m.role, m.text,
+    m.attachment_text, coalesce(epoch_us(m.said_at), {NO_TIME}) AS said_at, m.utc_offset_min,
+    c.source, c.kind
+FROM message m JOIN conversation c ON c.id = m.conversation_id
+WHERE m.on_path AND m.generation > ?
+ORDER BY m.session_id, m.ordinal
+"""
+
+
+def messages(connection: Connection, ids: Sequence[MessageId]) -> tuple[Message, ...]:
+    """The messages in the order of `ids`.
+
+    Raises:
+        RecordNotFoundError: one of them is not stored.
+    """
+    with id_table(connection, ids):
+        rows = connection.execute(
+            f"{_MESSAGES} WHERE m.id IN (SELECT id FROM wanted_ids)"
+        ).fetchall()
+    found = {int(row[0]): _message(row) for row in rows}
+    missing = [number for number in ids if int(number) not in found]
+    if missing:
+        raise RecordNotFoundError(f"there is no message {missing[0]}")
+    return tuple(found[int(number)] for number in ids)
+
+
+def session_messages(
+    connection: Connection, session_id: SessionId, *, all_branches: bool
+) -> tuple[Message, ...]:
+    """The messages of a session in their order; other branches only where asked for.
+
+    Raises:
+        RecordNotFoundError: there is no such session.
+    """
+    rows = connection.execute(
+        f"{_MESSAGES} WHERE m.session_id = ? AND (m.on_path OR ?) ORDER BY m.ordinal",
+        [int(session_id), all_branches],
+    ).fetchall()
+    if not rows:
+        _check_session(connection, session_id)
+    return tuple(map(_message, rows))
+
+
+def shown_messages(connection: Connection, after: int) -> tuple[Message, ...]:
+    """All messages on the shown path that are newer than the generation `after`."""
+    rows = connection.execute(
+        f"{_MESSAGES} WHERE m.on_path AND m.generation > ? ORDER BY m.session_id, m.ordinal",
+        [after],
+    ).fetchall()
+    return tuple(map(_message, rows))
+
+
+def turns(connection: Connection, ids: Iterable[TurnId]) -> tuple[tuple[Message, ...], ...]:
+    """The shown messages of each turn, in the order of `ids`; () for a turn that shows none."""
+    wanted = [int(number) for number in ids]
+    with id_table(connection, wanted):
+        rows = connection.execute(
+            f"{_MESSAGES} WHERE m.on_path AND m.turn_id IN (SELECT id FROM wanted_ids) "
+            "ORDER BY m.session_id, m.ordinal"
+        ).fetchall()
+    groups: dict[int, list[Message]] = {number: [] for number in wanted}
+    for row in rows:
+        groups[int(row[1])].append(_message(row))
+    return tuple(tuple(groups[number]) for number in wanted)
+
+
+def sessions(connection: Connection) -> tuple[Session, ...]:
+    """All sessions that show a message, oldest first; those without a time come last."""
+    rows = connection.execute(f"{_SESSIONS} GROUP BY s.id, s.conversation_id").fetchall()
+    found = [_session(row) for row in rows]
+    return tuple(sorted(found, key=lambda s: (s.started_at is None, s.started_at or _EPOCH, s.id)))
+
+
+def session(connection: Connection, session_id: SessionId) -> Session:
+    """One session.
+
+    Raises:
+        RecordNotFoundError: there is no such session, or it shows no message.
+    """
+    row = connection.execute(
+        f"{_SESSIONS} WHERE s.id = ? GROUP BY s.id, s.conversation_id", [int(session_id)]
+    ).fetchone()
+    if row is None:
+        raise _no_session(session_id)
+    return _session(row)
+
+
+def message_columns(connection: Connection, after: int) -> MessageColumns:
+    """The messages on the shown path that are newer than the generation `after`, as columns."""
+    table = connection.execute(_COLUMNS, [after]).fetchnumpy()
+    said_at_us = table["said_at"].astype(np.int64)
+    said_at = _times(said_at_us)
+    return MessageColumns(
+        message_ids=table["id"].astype(np.int64),
+        turn_ids=table["turn_id"].astype(np.int64),
+        session_ids=table["session_id"].astype(np.int64),
+        participant_ids=table["participant_id"].astype(np.int64),
+        ordinals=table["ordinal"].astype(np.int32),
+        said_at=said_at,
+        local_days=_times(said_at_us, table["utc_offset_min"]).astype("datetime64[D]"),
+        from_user=np.asarray(table["role"] == Role.USER.value, np.bool_),
+        in_assistant_chat=np.asarray(table["kind"] == ConversationKind.ASSISTANT.value, np.bool_),
+        sources=table["source"].tolist(),
+        texts=table["text"].tolist(),
+        attachment_texts=table["attachment_text"].tolist(),
+    )
+
+
+def dates_of(
+    connection: Connection, ids: Sequence[MessageId]
+) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
+    """The resolved dates of each message, in the order of the text; messages without are absent."""
+    with id_table(connection, ids):
+        rows = connection.execute(
+            "SELECT message_id, words, begin_at, stop_at, start_day, end_day, granularity, "
+            "open_end FROM resolved_date WHERE message_id IN (SELECT id FROM wanted_ids) "
+            "ORDER BY message_id, begin_at, stop_at"
+        ).fetchall()
+    found: dict[MessageId, list[ResolvedDate]] = {}
+    for number, words, begin, stop, start, end, granularity, open_end in rows:
+        found.setdefault(MessageId(int(number)), []).append(
+            ResolvedDate(
+                words=str(words),
+                begin=int(begin),
+                stop=int(stop),
+                start=start,
+                end=end,
+                granularity=Granularity(str(granularity)),
+                open_end=bool(open_end),
+            )
+        )
+    return {number: tuple(dates) for number, dates in found.items()}
+
+
+def stats(connection: Connection, memory: Path) -> MemoryStats:
+    """Numbers about the whole memory."""
+    shown = _row(
+        connection,
+        "SELECT count(*) FILTER (on_path), count(*) FILTER (NOT on_path), "
+        "count(*) FILTER (on_path AND said_at IS NULL), count(DISTINCT turn_id) FILTER (on_path), "
+        "count(DISTINCT session_id) FILTER (on_path), "
+        "count(DISTINCT conversation_id) FILTER (on_path), "
+        "epoch_us(min(said_at) FILTER (on_path)), epoch_us(max(said_at) FILTER (on_path)) "
+        "FROM message",
+    )
+    counts = _row(
+        connection,
+        "SELECT (SELECT count(*) FROM participant), (SELECT count(*) FROM resolved_date), "
+        "(SELECT count(DISTINCT turn_id) FROM message ANTI JOIN turn_summary USING (turn_id) "
+        " WHERE on_path)",
+    )
+    blocks = _row(connection, "SELECT block_size, free_blocks FROM pragma_database_size()")
+    embedder = meta.get(connection, meta.ACTIVE_EMBEDDER)
+    return MemoryStats(
+        conversations=int(shown[5]),
+        sessions=int(shown[4]),
+        turns=int(shown[3]),
+        messages=int(shown[0]),
+        hidden_messages=int(shown[1]),
+        participants=int(counts[0]),
+        without_time=int(shown[2]),
+        first_said_at=_moment(shown[6], 0),
+        last_said_at=_moment(shown[7], 0),
+        turns_without_summary=int(counts[2]),
+        messages_without_vectors=len(pending(connection, embedder or "")),
+        dates=int(counts[1]),
+        embedder=embedder,
+        generation=meta.get_int(connection, meta.GENERATION),
+        file_bytes=memory.stat().st_size,
+        unused_bytes=int(blocks[0]) * int(blocks[1]),
+    )
+
+
+def pending_turns(connection: Connection, limit: int) -> tuple[tuple[Message, ...], ...]:
+    """The shown messages of turns that have no L0, oldest first; at most `limit` turns."""
+    rows = connection.execute(
+        "SELECT DISTINCT turn_id FROM message ANTI JOIN turn_summary USING (turn_id) "
+        "WHERE on_path ORDER BY turn_id LIMIT ?",
+        [limit],
+    ).fetchall()
+    return turns(connection, [TurnId(int(number)) for (number,) in rows])
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    return Message(
+        id=MessageId(row[0]),
+        turn_id=TurnId(row[1]),
+        session_id=SessionId(row[2]),
+        participant_id=ParticipantId(row[3]),
+        speaker=row[4],
+        role=Role(row[5]),
+        ordinal=row[6],
+        text=row[7],
+        said_at=_moment(row[8], row[9]),
+        attachment_text=row[10],
+    )
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    return Session(
+        id=SessionId(row[0]),
+        conversation_id=ConversationId(row[1]),
+        title=row[2] or "",
+        source=row[3],
+        kind=ConversationKind(row[4]),
+        started_at=_moment(row[5], row[6]),
+        ended_at=_moment(row[7], row[8]),
+        turn_count=row[9],
+        message_count=row[10],
+    )
+
+
+def _moment(said_at_us: int | None, offset_min: int | None) -> datetime | None:
+    if said_at_us is None:
+        return None
+    zone = timezone(timedelta(minutes=offset_min)) if offset_min else UTC
+    return (_EPOCH + timedelta(microseconds=said_at_us)).astimezone(zone)
+
+
+def _times(
+    said_at_us: NDArray[np.int64], offset_min: NDArray[np.generic] | None = None
+) -> NDArray[np.datetime64]:
+    """datetime64[us]; NO_TIME is the very number that NumPy uses for NaT."""
+    if offset_min is None:
+        return said_at_us.view("datetime64[us]")
+    shift = offset_min.astype(np.int64) * 60_000_000
+    return np.where(said_at_us == NO_TIME, NO_TIME, said_at_us + shift).view("datetime64[us]")
+
+
+def _row(connection: Connection, query: str) -> tuple[Any, ...]:
+    """The only row of a query that always has one."""
+    (row,) = connection.execute(query).fetchall()
+    return tuple(row)
+
+
+def _check_session(connection: Connection, session_id: SessionId) -> None:
+    if not connection.execute("SELECT 1 FROM session WHERE id = ?", [int(session_id)]).fetchone():
+        raise _no_session(session_id)
+
+
+def _no_session(session_id: SessionId) -> RecordNotFoundError:
+    return RecordNotFoundError(
+        f"there is no session {session_id}", hint="localmem sessions lists them"
+    )

@@ -1,0 +1,379 @@
+"""The memory file as a room of values: every method takes the lease, does its work, gives it back.
+
+Wiring only; what happens stands in the other modules of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from duckdb import DuckDBPyConnection as Connection
+
+from localmem.store import conversations as incoming
+from localmem.store import derived, imports, meta, participants, reads, snapshots, vectors
+from localmem.store.columns import Changes, MessageColumns, VectorColumns
+from localmem.store.grouping import SESSION_GAP
+from localmem.store.lease import Lease
+from localmem.store.transactions import transaction
+from localmem.types import (
+    ConversationDelta,
+    ErasureReceipt,
+    ImportedConversation,
+    ImportId,
+    ImportReport,
+    IndexSnapshot,
+    MemoryStats,
+    Message,
+    MessageId,
+    Participant,
+    ResolvedDate,
+    Session,
+    SessionId,
+    StoredVectors,
+    TurnId,
+    TurnSummary,
+)
+
+_PATIENCE_S = 10.0
+
+
+class Store:
+    """One memory file. Safe for threads; several processes may have one each at the same time.
+
+    The file is open only inside `reading()` and `writing()`, which every method enters by itself:
+    put several calls into one block to open it once. `idle_s` keeps it open that much longer while
+    nobody else waits. Each writing method is one transaction.
+    """
+
+    def __init__(self, path: Path, *, patience_s: float = _PATIENCE_S, idle_s: float = 0.0) -> None:
+        """Nothing is opened yet. The file is made when it is first used.
+
+        `patience_s`: how long to wait for other processes before StoreLockedError.
+        """
+        self.path = path
+        self._lease = Lease(path, patience_s=patience_s, idle_s=idle_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back; later calls raise StoreError."""
+        self._lease.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold the memory for reading, together with other readers.
+
+        Raises:
+            StoreLockedError: a writer kept it for longer than the patience.
+        """
+        with self._lease.hold(write=False):
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the memory alone. Not inside `reading()`.
+
+        Raises:
+            StoreLockedError: others kept it for longer than the patience.
+        """
+        with self._lease.hold(write=True):
+            yield
+
+    # --- Imports --------------------------------------------------------------------------
+
+    def begin_import(self, path: str, source: str, started_at: datetime) -> ImportId:
+        with self._transaction() as connection:
+            return imports.begin(connection, path, source, started_at)
+
+    def add_conversations(
+        self,
+        import_id: ImportId,
+        conversations: Sequence[ImportedConversation],
+        *,
+        gap: timedelta = SESSION_GAP,
+    ) -> tuple[ConversationDelta, ...]:
+        """Store what is new of the conversations, all of them or (on an error) none.
+
+        Known messages are never altered. A silence longer than `gap` begins a new session.
+        """
+        with self._transaction() as connection:
+            return incoming.add_conversations(connection, import_id, conversations, gap)
+
+    def add_conversation(
+        self, import_id: ImportId, conversation: ImportedConversation
+    ) -> ConversationDelta:
+        """Store what is new of one conversation, in a transaction of its own."""
+        (delta,) = self.add_conversations(import_id, [conversation])
+        return delta
+
+    def finish_import(self, report: ImportReport) -> None:
+        """Note what an import did; its counts of stored rows are taken from the rows.
+
+        Raises:
+            RecordNotFoundError: the report's import was never begun.
+        """
+        with self._transaction() as connection:
+            imports.finish(connection, report)
+
+    def list_imports(self) -> tuple[ImportReport, ...]:
+        """All imports, newest first."""
+        with self._lease.hold(write=False) as connection:
+            return imports.list_all(connection)
+
+    def undo_import(self, import_id: ImportId) -> ErasureReceipt:
+        """Remove what an import added and all that was derived from it, bytes included.
+
+        Raises:
+            RecordNotFoundError: there is no such import.
+        """
+        with self._lease.hold(write=True):
+            bytes_before = self.path.stat().st_size
+            with self._transaction() as connection:
+                counts = imports.erase(connection, import_id)
+            self._lease.rewrite()
+            bytes_after = self.path.stat().st_size
+        return imports.receipt(counts, bytes_before=bytes_before, bytes_after=bytes_after)
+
+    def compact(self) -> int:
+        """Write the file anew without unused space; gives the number of bytes saved."""
+        with self._lease.hold(write=True):
+            bytes_before = self.path.stat().st_size
+            self._lease.rewrite()
+            return bytes_before - self.path.stat().st_size
+
+    # --- Messages, sessions, participants ---------------------------------------------------
+
+    def messages(self, ids: Sequence[MessageId]) -> tuple[Message, ...]:
+        """The messages in the order of `ids`.
+
+        Raises:
+            RecordNotFoundError: one of them is not stored.
+        """
+        with self._lease.hold(write=False) as connection:
+            return reads.messages(connection, ids)
+
+    def indexed_messages(self, *, after_generation: int = 0) -> MessageColumns:
+        """The messages on the shown path as columns, by session and ordinal."""
+        with self._lease.hold(write=False) as connection:
+            return reads.message_columns(connection, after_generation)
+
+    def shown_messages(self, *, after_generation: int = 0) -> tuple[Message, ...]:
+        """The same messages as values: slower, with the speakers' names."""
+        with self._lease.hold(write=False) as connection:
+            return reads.shown_messages(connection, after_generation)
+
+    def turns(self, ids: Iterable[TurnId]) -> tuple[tuple[Message, ...], ...]:
+        """The shown messages of each turn, in the order of `ids`; () for unknown turns."""
+        with self._lease.hold(write=False) as connection:
+            return reads.turns(connection, ids)
+
+    def sessions(self) -> tuple[Session, ...]:
+        """All sessions that show a message, oldest first; those without a time come last."""
+        with self._lease.hold(write=False) as connection:
+            return reads.sessions(connection)
+
+    def session(self, session_id: SessionId) -> Session:
+        """One session.
+
+        Raises:
+            RecordNotFoundError: there is no such session, or it shows no message.
+        """
+        with self._lease.hold(write=False) as connection:
+            return reads.session(connection, session_id)
+
+    def session_messages(
+        self, session_id: SessionId, *, all_branches: bool = False
+    ) -> tuple[Message, ...]:
+        """The messages of a session in their order.
+
+        Raises:
+            RecordNotFoundError: there is no such session.
+        """
+        with self._lease.hold(write=False) as connection:
+            return reads.session_messages(connection, session_id, all_branches=all_branches)
+
+    def participants(self) -> tuple[Participant, ...]:
+        with self._lease.hold(write=False) as connection:
+            return participants.participants(connection)
+
+    def find_participant(self, name: str) -> Participant:
+        """The participant with this name or alias; case does not matter.
+
+        Raises:
+            RecordNotFoundError: nobody has it; the hint lists names.
+        """
+        with self._lease.hold(write=False) as connection:
+            return participants.find(connection, name)
+
+    def owner(self) -> Participant | None:
+        with self._lease.hold(write=False) as connection:
+            return participants.owner(connection)
+
+    def set_owner(self, name: str) -> Participant:
+        """Make the person with this name the owner, who speaks in all chats with assistants."""
+        with self._transaction() as connection:
+            return participants.set_owner(connection, name)
+
+    def stats(self) -> MemoryStats:
+        with self._lease.hold(write=False) as connection:
+            return reads.stats(connection, self.path)
+
+    # --- Derived rows ---------------------------------------------------------------------
+
+    def turns_without_summary(self, limit: int) -> tuple[tuple[Message, ...], ...]:
+        """The shown messages of turns that have no L0, oldest first; at most `limit` turns."""
+        with self._lease.hold(write=False) as connection:
+            return reads.pending_turns(connection, limit)
+
+    def put_layer0(
+        self,
+        summaries: Sequence[TurnSummary],
+        dates: Mapping[MessageId, Sequence[ResolvedDate]],
+    ) -> None:
+        """Store L0 of turns and the dates of their messages, in place of what they had.
+
+        A turn that has L0 has its dates too; a turn that grows loses L0 and is pending again.
+        """
+        with self._transaction() as connection:
+            derived.put_dates(connection, dates)
+            derived.put_summaries(connection, summaries)
+
+    def put_summaries(self, summaries: Sequence[TurnSummary]) -> None:
+        """Store better summaries in place of the ones that the turns had."""
+        with self._transaction() as connection:
+            derived.put_summaries(connection, summaries)
+
+    def dates_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
+        """The resolved dates of messages in the order of the text; messages without are absent."""
+        with self._lease.hold(write=False) as connection:
+            return reads.dates_of(connection, ids)
+
+    def summaries(self, turn_ids: Iterable[TurnId]) -> tuple[TurnSummary, ...]:
+        """L0 of these turns by turn id; turns without one are absent."""
+        with self._lease.hold(write=False) as connection:
+            return derived.summaries_of(connection, turn_ids)
+
+    def all_summaries(self) -> tuple[TurnSummary, ...]:
+        with self._lease.hold(write=False) as connection:
+            return derived.summaries_after(connection, 0)
+
+    def session_summaries(self, session_id: SessionId) -> tuple[TurnSummary, ...]:
+        """L0 of a session in the order of its turns."""
+        with self._lease.hold(write=False) as connection:
+            return derived.session_summaries(connection, session_id)
+
+    # --- Vectors --------------------------------------------------------------------------
+
+    def messages_without_vectors(self, model_id: str, limit: int) -> tuple[Message, ...]:
+        """Shown messages with text that have no vector of this model, oldest first."""
+        with self._lease.hold(write=False) as connection:
+            pending = vectors.pending(connection, model_id)[:limit]
+            return reads.messages(connection, [MessageId(int(number)) for number in pending])
+
+    def count_without_vectors(self, model_id: str) -> int:
+        with self._lease.hold(write=False) as connection:
+            return len(vectors.pending(connection, model_id))
+
+    def put_vectors(self, batch: StoredVectors, *, blank: Sequence[MessageId] = ()) -> None:
+        """Store vectors, in place of those that the messages had from this model.
+
+        `blank` are messages in which the embedder found nothing to embed.
+
+        Raises:
+            StoreError: the bytes do not fit the counts, or the model has another dimension here.
+        """
+        with self._transaction() as connection:
+            vectors.put(connection, batch, blank)
+
+    def vectors(self, model_id: str) -> VectorColumns:
+        """All vectors of a model, one float32 matrix."""
+        with self._lease.hold(write=False) as connection:
+            return vectors.get(connection, model_id, 0)
+
+    def vector_models(self) -> Mapping[str, int]:
+        """The models that have vectors here, with their dimension."""
+        with self._lease.hold(write=False) as connection:
+            return vectors.models(connection)
+
+    def drop_vectors(self, model_id: str) -> None:
+        with self._transaction() as connection:
+            vectors.drop(connection, model_id)
+
+    def active_embedder(self) -> str | None:
+        """Model id of the vectors that search uses."""
+        with self._lease.hold(write=False) as connection:
+            return meta.get(connection, meta.ACTIVE_EMBEDDER)
+
+    def set_active_embedder(self, model_id: str) -> None:
+        """Let search use the vectors of this model from now on."""
+        with self._transaction() as connection:
+            if meta.get(connection, meta.ACTIVE_EMBEDDER) != model_id:
+                meta.put(connection, meta.ACTIVE_EMBEDDER, model_id)
+                meta.forbid_replay(connection, meta.bump_generation(connection))
+
+    # --- Generation, snapshots, model checks --------------------------------------------------
+
+    def generation(self) -> int:
+        """Counts the changes of what search would return; 0 for an empty memory."""
+        with self._lease.hold(write=False) as connection:
+            return meta.get_int(connection, meta.GENERATION)
+
+    def changes_since(self, generation: int) -> Changes:
+        """What came since `generation`, with the vectors of the embedder in use."""
+        with self._lease.hold(write=False) as connection:
+            now = meta.get_int(connection, meta.GENERATION)
+            must_reload = generation < meta.get_int(connection, meta.REPLAY_FLOOR)
+            after = now if must_reload else generation
+            model_id = meta.get(connection, meta.ACTIVE_EMBEDDER) or ""
+            return Changes(
+                generation=now,
+                reload=must_reload,
+                messages=reads.message_columns(connection, after),
+                vectors=vectors.get(connection, model_id, after),
+                summaries=derived.summaries_after(connection, after),
+            )
+
+    def put_snapshot(self, snapshot: IndexSnapshot) -> None:
+        """Store an index in place of the one of the same name and model."""
+        with self._transaction() as connection:
+            snapshots.put(connection, snapshot)
+
+    def get_snapshot(self, name: str, *, model_id: str = "") -> IndexSnapshot | None:
+        """The stored index; None where there is none.
+
+        Raises:
+            StaleIndexError: its bytes were damaged; build it anew.
+        """
+        with self._lease.hold(write=False) as connection:
+            return snapshots.get(connection, name, model_id)
+
+    def put_model_check(
+        self, model_id: str, verdicts: Mapping[str, object], checked_at: datetime
+    ) -> None:
+        """Store what a self-test found about a model (values that JSON can hold)."""
+        with self._transaction() as connection:
+            snapshots.put_model_check(connection, model_id, verdicts, checked_at)
+
+    def model_check(self, model_id: str) -> Mapping[str, object] | None:
+        """What the self-test found about a model; None where it was not tested."""
+        with self._lease.hold(write=False) as connection:
+            return snapshots.model_check(connection, model_id)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._lease.hold(write=True) as connection, transaction(connection):
+            yield connection

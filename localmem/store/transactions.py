@@ -1,0 +1,31 @@
+"""One transaction: all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+from duckdb import DuckDBPyConnection as Connection
+
+from localmem.store.private_files import owner_only_files
+
+
+@contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    """Commit at the end of the block; undo everything where it fails."""
+    connection.execute("BEGIN TRANSACTION")
+    try:
+        yield
+    except BaseException:
+        _roll_back(connection)
+        raise
+    with owner_only_files():
+        connection.execute("COMMIT")
+
+
+def _roll_back(connection: Connection) -> None:
+    try:
+        connection.execute("ROLLBACK")
+    except duckdb.TransactionException:
+        return  # the failure itself has already ended the transaction
