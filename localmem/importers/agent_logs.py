@@ -24,8 +24,8 @@ from localmem.importers.records import (
 from localmem.importers.times import time_of
 from localmem.types import ImportedMessage, ImportProblem, Role
 
-_COMMANDS = ("<command-", "<local-command-")
-"""How a program writes down its own slash commands; nobody said these."""
+_COMMANDS = ("<command-", "<local-command-", "[Request interrupted by user")
+"""How a program writes down its own commands and events; nobody said these."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from localmem.importers.blocks import Segment, segments_of
 from localmem.importers.documents import Document
-from localmem.importers.formats import JSON_SHAPES, Format, Imported, Reading, read_each
+from localmem.importers.formats import JSON_SHAPES, WRAPPERS, Format, Imported, Reading, read_each
 from localmem.importers.records import (
     ASSISTANT,
     MalformedError,
@@ -42,26 +42,36 @@ class _Fields:
     content: str = "content"
     wrappers: tuple[str, ...] = ()
     assistant: str = ASSISTANT
+    mark: str = ""
+    """A field by which its conversations are told from those of other programs."""
+    named_anywhere: bool = True
+    """Whether a conversation's id is unique beyond its file."""
 
 
 def openai_format() -> Format:
-    fields = _Fields("openai", "messages", wrappers=("conversations", "data"))
+    fields = _Fields("openai", "messages", wrappers=WRAPPERS, named_anywhere=False)
     return _format("OpenAI-style messages, JSONL or JSON", fields)
 
 
 def sharegpt_format() -> Format:
-    fields = _Fields("sharegpt", "conversations", role="from", content="value")
+    fields = _Fields(
+        "sharegpt", "conversations", role="from", content="value", named_anywhere=False
+    )
     return _format("ShareGPT conversations", fields)
 
 
 def role_content_format() -> Format:
     return _format(
-        "ShareGPT conversations with role and content", _Fields("sharegpt-roles", "conversations")
+        "ShareGPT conversations with role and content",
+        _Fields("sharegpt-roles", "conversations", named_anywhere=False),
     )
 
 
 def chatbotui_format() -> Format:
-    return _format("Chatbot UI export", _Fields("chatbotui", "messages", wrappers=("history",)))
+    return _format(
+        "Chatbot UI export",
+        _Fields("chatbotui", "messages", wrappers=("history",), mark="folderId"),
+    )
 
 
 def ai_studio_format() -> Format:
@@ -71,12 +81,7 @@ def ai_studio_format() -> Format:
 
 def _format(title: str, fields: _Fields) -> Format:
     def fits(sample: dict[str, Any]) -> bool:
-        records = [sample]
-        for key in fields.wrappers:
-            records.extend(dicts_of(sample.get(key)))
-        if fields.source == "chatbotui":
-            records = dicts_of(sample.get("history"))
-        return any(_messages_fit(record, fields) for record in records)
+        return (not fields.mark or fields.mark in sample) and _messages_fit(sample, fields)
 
     def read(document: Document, reading: Reading) -> Iterator[Imported]:
         def convert(chat: dict[str, Any], reading: Reading) -> list[ImportedConversation]:
@@ -84,7 +89,7 @@ def _format(title: str, fields: _Fields) -> Format:
 
         return read_each(document, reading, convert, wrappers=fields.wrappers)
 
-    return Format(fields.source, title, JSON_SHAPES, fits, read)
+    return Format(fields.source, title, JSON_SHAPES, fits, read, wrappers=fields.wrappers)
 
 
 def _unwrapped(chat: dict[str, Any]) -> dict[str, Any]:
@@ -110,6 +115,7 @@ def _convert(chat: dict[str, Any], fields: _Fields, reading: Reading) -> list[Im
         first_name(chat, "id", "conversation_id", "uuid"),
         first_name(chat, "title", "name"),
         messages,
+        id_is_global=fields.named_anywhere,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from localmem.importers.chatgpt_content import HIDDEN_CONTENT, attachments_of, content_text
 from localmem.importers.documents import Document
-from localmem.importers.formats import JSON_SHAPES, Format, Imported, Reading, read_each
+from localmem.importers.formats import JSON_SHAPES, WRAPPERS, Format, Imported, Reading, read_each
 from localmem.importers.records import (
     clean,
     dict_of,
@@ -32,7 +32,14 @@ _PRODUCT = "ChatGPT"
 
 
 def chatgpt_format() -> Format:
-    return Format("chatgpt", "ChatGPT export (conversations.json)", JSON_SHAPES, _fits, _read)
+    return Format(
+        "chatgpt",
+        "ChatGPT export (conversations.json)",
+        JSON_SHAPES,
+        _fits,
+        _read,
+        wrappers=WRAPPERS,
+    )
 
 
 def _fits(sample: dict[str, Any]) -> bool:
@@ -50,7 +57,7 @@ def _uncaptured(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(document: Document, reading: Reading) -> Iterator[Imported]:
-    return read_each(document, reading, _convert, wrappers=("conversations",))
+    return read_each(document, reading, _convert, wrappers=WRAPPERS)
 
 
 def _convert(record: dict[str, Any], reading: Reading) -> list[ImportedConversation]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from localmem.importers.blocks import Segment, segments_of
 from localmem.importers.documents import Document
-from localmem.importers.formats import JSON_SHAPES, Format, Imported, Reading, read_each
+from localmem.importers.formats import JSON_SHAPES, WRAPPERS, Format, Imported, Reading, read_each
 from localmem.importers.records import (
     dicts_of,
     first_name,
@@ -31,11 +31,12 @@ def claude_format() -> Format:
         JSON_SHAPES,
         lambda sample: "chat_messages" in sample,
         _read,
+        wrappers=WRAPPERS,
     )
 
 
 def _read(document: Document, reading: Reading) -> Iterator[Imported]:
-    return read_each(document, reading, _convert, wrappers=("conversations",))
+    return read_each(document, reading, _convert, wrappers=WRAPPERS)
 
 
 def _convert(chat: dict[str, Any], reading: Reading) -> list[ImportedConversation]:

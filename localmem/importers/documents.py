@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -74,19 +75,26 @@ class Document:
             Shape.OBJECT: _object_items,
             Shape.LINES: _line_items,
         }.get(self.shape)
-        if reader is None:
-            return
-        with self.part.open() as raw, text_of_part(raw, self.encoding, self.on_bytes) as text:
-            yield from reader(text)
+        if reader is not None:
+            yield from reader(self)
 
     def lines(self) -> Iterator[str | Break]:
         """The lines of the document without their ends."""
-        with self.part.open() as raw, text_of_part(raw, self.encoding, self.on_bytes) as text:
+        with self.text(newline=None) as text:
             try:
                 for line in text:
                     yield line.rstrip("\n")
             except BrokenStreamError as error:
                 yield Break("", f"could not be read further: {error}")
+
+    @contextmanager
+    def text(self, *, newline: str | None) -> Iterator[IO[str]]:
+        """The document opened as text; `newline` as for `open`."""
+        with (
+            self.part.open() as raw,
+            text_of_part(raw, self.encoding, self.on_bytes, newline=newline) as text,
+        ):
+            yield text
 
     def samples(self) -> list[dict[str, Any]]:
         """The first few objects, to know the format by; of a text {"lines": its first lines}."""
@@ -148,20 +156,22 @@ def _parsed(line: str) -> object:
         return Break("", f"not readable JSON: {error}")
 
 
-def _line_items(text: IO[str]) -> Iterator[Item | Break]:
-    number = 0
-    try:
-        for number, line in enumerate(text, start=1):
-            if not line.strip():
-                continue
+def _line_items(document: Document) -> Iterator[Item | Break]:
+    for number, line in enumerate(document.lines(), start=1):
+        place = f"line {number}"
+        if isinstance(line, Break):
+            yield Break(place, line.reason)
+        elif line.strip():
             value = _parsed(line.lstrip("\ufeff"))
-            place = f"line {number}"
             yield Break(place, value.reason) if isinstance(value, Break) else Item(place, value)
-    except BrokenStreamError as error:
-        yield Break(f"after line {number}", f"could not be read further: {error}")
 
 
-def _array_items(text: IO[str]) -> Iterator[Item | Break]:
+def _array_items(document: Document) -> Iterator[Item | Break]:
+    with document.text(newline="") as text:
+        yield from _streamed(text)
+
+
+def _streamed(text: IO[str]) -> Iterator[Item | Break]:
     import ijson
 
     source = Utf8Bytes(text)
@@ -172,14 +182,25 @@ def _array_items(text: IO[str]) -> Iterator[Item | Break]:
             yield Item(f"item {number}", value)
     except BrokenStreamError as error:
         yield Break(f"after item {number}", f"could not be read further: {error}")
-    except ijson.IncompleteJSONError as error:
-        yield Break(f"item {number + 1}, byte {source.count}", _why(error, source.count))
     except (ijson.JSONError, ValueError) as error:
-        yield Break(f"item {number + 1}, before byte {source.count}", _why(error, source.count))
+        yield Break(f"item {number + 1}, {_place(error, source)}", _why(error))
 
 
-def _object_items(text: IO[str]) -> Iterator[Item | Break]:
+def _object_items(document: Document) -> Iterator[Item | Break]:
     """The one object; of a broken one all that stands before the break, then the break."""
+    with document.text(newline="") as text:
+        try:
+            value = json.load(text)
+        except (BrokenStreamError, RecursionError, ValueError):
+            value = None
+    if value is not None:
+        yield Item("", value)
+        return
+    with document.text(newline="") as text:
+        yield from _salvaged(text)
+
+
+def _salvaged(text: IO[str]) -> Iterator[Item | Break]:
     import ijson
     from ijson.common import ObjectBuilder
 
@@ -190,15 +211,30 @@ def _object_items(text: IO[str]) -> Iterator[Item | Break]:
         for event, value in ijson.basic_parse(source, buf_size=_READ_BYTES):
             builder.event(event, value)
     except BrokenStreamError as error:
-        broken = Break(f"byte {source.count}", f"could not be read further: {error}")
+        broken = Break(f"after byte {source.count}", f"could not be read further: {error}")
     except (ijson.JSONError, ValueError) as error:
-        broken = Break(f"before byte {source.count}", _why(error, source.count))
+        broken = Break(_place(error, source), _why(error))
     if getattr(builder, "value", None) is not None:
         yield Item("", builder.value)
     if broken is not None:
         yield broken
 
 
-def _why(error: Exception, count: int) -> str:
-    reason = clean(str(error)).strip().splitlines()[0] if str(error).strip() else "broken"
-    return f"the JSON breaks off or is wrong here ({reason.rstrip('.')}); {count} bytes were read"
+def _why(error: Exception) -> str:
+    reason = clean(str(error)).strip().partition("\n")[0].rstrip(".")
+    return f"the JSON breaks off or is wrong here ({reason or type(error).__name__})"
+
+
+def _place(error: Exception, source: Utf8Bytes) -> str:
+    """The byte of a parse error: exact where the parser's excerpt is found in the last bytes.
+
+    The parser marks the wrong byte by an arrow under an excerpt of the text around it.
+    """
+    lines = str(error).split("\n")
+    if "premature EOF" in lines[0] or len(lines) < 3 or "^" not in lines[2]:
+        return f"byte {source.count}"
+    before = lines[1][: lines[2].index("^")].lstrip().encode("utf-8", "replace")
+    found = source.last.replace(b"\n", b" ").replace(b"\r", b" ").find(before)
+    if not before or found < 0:
+        return f"before byte {source.count}"
+    return f"byte {source.count - len(source.last) + found + len(before)}"

@@ -14,6 +14,7 @@ from localmem.importers.documents import Break, Document, Item, Shape
 from localmem.importers.records import (
     MalformedError,
     conversation_id,
+    dicts_of,
     first_name,
     with_unique_ids,
 )
@@ -26,6 +27,7 @@ from localmem.types import (
 
 Imported = ImportedConversation | ImportProblem
 _TITLE_SHOWN = 60
+_WRAPPED = 5
 
 
 @dataclass(slots=True)
@@ -47,13 +49,20 @@ class Reading:
         *,
         kind: ConversationKind = ConversationKind.ASSISTANT,
         session_starts: frozenset[str] = frozenset(),
+        id_is_global: bool = True,
     ) -> list[ImportedConversation]:
-        """The conversation with all ids made, or nothing (counted) where it has no messages."""
+        """The conversation with all ids made, or nothing (counted) where it has no messages.
+
+        `id_is_global` False: other files may use the same id for another conversation.
+        """
         if not messages:
             self.empty += 1
             return []
         named = with_unique_ids(messages)
-        found_id = source_id or self._content_id(title, named)
+        found_id = source_id
+        if not source_id or not id_is_global:
+            made = self._content_id("" if source_id else title, named)
+            found_id = f"{source_id}/{made}" if source_id else made
         return [
             ImportedConversation(
                 source, found_id, title, kind, named, session_starts=session_starts
@@ -84,6 +93,7 @@ class Format:
     """One export format: how to know it from a sample value, and how to read a document of it.
 
     `kind` is PEOPLE where conversations may be among people, so that `me` names one of them.
+    An object that has one of `wrappers` stands for the list in that field.
     """
 
     name: str
@@ -92,8 +102,16 @@ class Format:
     fits: Callable[[dict[str, Any]], bool]
     read: Callable[[Document, Reading], Iterator[Imported]]
     kind: ConversationKind = ConversationKind.ASSISTANT
+    wrappers: tuple[str, ...] = ()
+
+    def recognises(self, sample: dict[str, Any]) -> bool:
+        """Whether the sample, or something in a list that it wraps, is in this format."""
+        inside = [one for key in self.wrappers for one in dicts_of(sample.get(key))[:_WRAPPED]]
+        return self.fits(sample) or any(self.fits(one) for one in inside)
 
 
+WRAPPERS = ("conversations", "chats", "data")
+"""Fields in which programs that rewrite exports put the list of conversations."""
 JSON_SHAPES = frozenset({Shape.ARRAY, Shape.OBJECT, Shape.LINES})
 
 Convert = Callable[[dict[str, Any], Reading], Iterable[ImportedConversation]]

@@ -22,7 +22,7 @@ from localmem.importers.records import (
     text_of,
 )
 from localmem.importers.times import parse_with, spaced
-from localmem.types import ImportedConversation, ImportedMessage, Role
+from localmem.types import ImportedConversation, ImportedMessage, ImportProblem, Role
 
 _TIMES = ("%Y/%m/%d (%a) %H:%M", "%Y/%m/%d %H:%M", "%Y/%m/%d")
 
@@ -38,7 +38,14 @@ def longmemeval_format() -> Format:
 
 
 def _read(document: Document, reading: Reading) -> Iterator[Imported]:
-    return read_each(document, reading, _convert)
+    found = False
+    for imported in read_each(document, reading, _convert):
+        found = True
+        yield imported
+    if reading.question_id is not None and not found:
+        yield ImportProblem(
+            document.part.shown, f"question {reading.question_id}", "there is no such question"
+        )
 
 
 def _convert(question: dict[str, Any], reading: Reading) -> Iterator[ImportedConversation]:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from localmem.errors import ImportFormatError
+from localmem.importers.records import clean
 from localmem.importers.streams import BrokenStreamError, Part
 
 _BOMB_RATIO = 200
@@ -59,17 +60,18 @@ def _parts_of_file(path: Path) -> list[Part]:
 
 
 def _zip_parts(path: Path) -> list[Part]:
+    """The members of a zip, whose list is read once; it stays open as long as a part is kept."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = sorted(archive.infolist(), key=lambda member: member.filename)
+        archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise ImportFormatError(
             str(path), "", f"is a damaged zip: {error}", hint="download the export again"
         ) from error
+    members = sorted(archive.infolist(), key=lambda member: member.filename)
     wanted = [member for member in members if _is_wanted(member)]
     for member in wanted:
         _check_member(path, member)
-    return [_member_part(path, member) for member in wanted]
+    return [_member_part(path, archive, member) for member in wanted]
 
 
 def _is_wanted(member: zipfile.ZipInfo) -> bool:
@@ -92,14 +94,13 @@ def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
         )
 
 
-def _member_part(path: Path, member: zipfile.ZipInfo) -> Part:
-    return Part(f"{path}/{member.filename}", member.file_size, lambda: _opened(path, member))
+def _member_part(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Part:
+    shown = clean(f"{path}/{member.filename}")
+    return Part(shown, member.file_size, lambda: _opened(archive, member))
 
 
-def _opened(path: Path, member: zipfile.ZipInfo) -> IO[bytes]:
-    """The member's bytes; it keeps the archive's file open until it is closed itself."""
+def _opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.open(member)
+        return archive.open(member)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
         raise BrokenStreamError(str(error)) from error

@@ -56,7 +56,7 @@ def recognise(document: Document, candidates: tuple[Format, ...]) -> Format | No
     if not fitting:
         return None
     samples = document.samples()
-    return next((known for known in fitting if any(known.fits(one) for one in samples)), None)
+    return next((known for known in fitting if any(known.recognises(one) for one in samples)), None)
 
 
 def look_alike(document: Document) -> str:

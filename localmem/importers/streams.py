@@ -66,10 +66,12 @@ class Utf8Bytes:
     def __init__(self, text: IO[str]) -> None:
         self._text = text
         self.count = 0
+        self.last = b""
 
     def read(self, size: int = -1) -> bytes:
         chunk = self._text.read(size).encode("utf-8", "replace")
         self.count += len(chunk)
+        self.last = chunk or self.last
         return chunk
 
 
@@ -95,7 +97,13 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-def text_of_part(raw: IO[bytes], encoding: str, on_bytes: Callable[[int], None] | None) -> IO[str]:
-    """The part as text with LF line ends; undecodable bytes become U+FFFD."""
+def text_of_part(
+    raw: IO[bytes],
+    encoding: str,
+    on_bytes: Callable[[int], None] | None,
+    *,
+    newline: str | None = None,
+) -> IO[str]:
+    """The part as text; undecodable bytes become U+FFFD. `newline` as for `open`."""
     counted = io.BufferedReader(CountingReader(raw, on_bytes), HEAD_BYTES)
-    return io.TextIOWrapper(counted, encoding=encoding, errors="replace", newline=None)
+    return io.TextIOWrapper(counted, encoding=encoding, errors="replace", newline=newline)

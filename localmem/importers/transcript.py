@@ -132,8 +132,14 @@ def _read(document: Document, reading: Reading) -> Iterator[Imported]:
             title = title or entry
         else:
             messages.append(_message(entry, survey, speakers, reading.tz))
-    shown = title or PurePath(document.part.shown).stem
+    shown = title or _title_of(PurePath(document.part.shown))
     yield from reading.conversation("transcript", "", shown, messages, kind=_kind(speakers))
+
+
+def _title_of(file: PurePath) -> str:
+    """A title out of a file's name; WhatsApp calls files after the chat, or all of them _chat."""
+    stem = PurePath(file.parent).stem if file.stem == "_chat" else file.stem
+    return re.sub(r"^WhatsApp Chat (with|-) ", "", stem)
 
 
 def _say_day_order(document: Document, survey: _Survey, reading: Reading) -> None:
