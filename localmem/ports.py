@@ -5,21 +5,14 @@ Every implementation of a port runs the same contract tests. This module holds n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localmem.types import (
-    ChatMessage,
-    Choice,
-    Completion,
-    ImportedConversation,
-    ImportProblem,
-)
+from localmem.types import ChatMessage, Choice, Completion
 
 FloatMatrix = NDArray[np.float32]
 """float32 (n, dim); unit rows where an embedder made it."""
@@ -120,15 +113,3 @@ class Llm(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class Importer(Protocol):
-    """Reads one export format. Pure: a path in, conversations and problems out, streaming."""
-
-    name: str
-
-    def detects(self, path: Path) -> bool:
-        """Whether the file's content (not its name) is in this format."""
-        ...
-
-    def read(self, path: Path) -> Iterator[ImportedConversation | ImportProblem]: ...
