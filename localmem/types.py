@@ -183,6 +183,11 @@ class Message:
     said_at: datetime | None = None
     attachment_text: str = ""
 
+    @property
+    def whole_text(self) -> str:
+        """What was said, and what belongs to it: the text that is indexed."""
+        return f"{self.text}\n{self.attachment_text}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
