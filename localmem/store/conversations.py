@@ -89,11 +89,8 @@ class _Writer:
     def __init__(self, connection: Connection, gap: timedelta) -> None:
         self._connection = connection
         self._gap = gap
-        self._participants = ParticipantBook(connection)
-        self._counters = {
-            kind: meta.Counter(connection, kind)
-            for kind in ("conversation", "session", "turn", "message")
-        }
+        self._counters = meta.Counters(connection)
+        self._participants = ParticipantBook(connection, self._counters)
         self._known: dict[tuple[str, str], _Conversation] = {}
         self._rows = _Rows()
 
@@ -130,7 +127,7 @@ class _Writer:
         if is_current and not is_new:
             shows_other = self._move_path(stored, incoming)
             self._rename(stored, conversation.title)
-        counts = {kind: self._counters[kind].last for kind in ("turn", "session", "message")}
+        counts = {kind: self._counters.last(kind) for kind in ("turn", "session", "message")}
         known_before = len(stored.messages)
         turns: dict[int, None] = {}
         without_time = 0
@@ -138,15 +135,15 @@ class _Writer:
             if message.source_id not in stored.messages:
                 turns[self._add_message(stored, conversation, message)] = None
                 without_time += message.said_at is None
-        added = range(counts["message"] + 1, self._counters["message"].last + 1)
+        added = range(counts["message"] + 1, self._counters.last("message") + 1)
         return ConversationDelta(
             conversation_id=ConversationId(stored.number),
             is_new=is_new,
             message_ids=tuple(MessageId(m) for m in added),
             turn_ids=tuple(TurnId(t) for t in turns),
             messages_known=len(incoming) - len(added) if known_before else 0,
-            turns_added=self._counters["turn"].last - counts["turn"],
-            sessions_added=self._counters["session"].last - counts["session"],
+            turns_added=self._counters.last("turn") - counts["turn"],
+            sessions_added=self._counters.last("session") - counts["session"],
             without_time=without_time,
             shows_other_branch=shows_other,
         )
@@ -156,9 +153,7 @@ class _Writer:
         if self._rows.is_empty:
             return
         generation = meta.bump_generation(self._connection)
-        self._participants.save()
-        for counter in self._counters.values():
-            counter.save()
+        self._counters.save()
         _write_groups(self._connection, self._rows, import_id)
         _write_messages(self._connection, self._rows, import_id, generation)
         _drop_summaries(self._connection, self._rows.grown_turns)
@@ -167,7 +162,7 @@ class _Writer:
             meta.forbid_replay(self._connection, generation)
 
     def _add_conversation(self, conversation: ImportedConversation) -> _Conversation:
-        number = self._counters["conversation"].next()
+        number = self._counters.next("conversation")
         stored = _Conversation(number=number, title=conversation.title, is_new=True)
         self._known[conversation.source, conversation.source_id] = stored
         self._rows.conversations.append(
@@ -200,7 +195,7 @@ class _Writer:
         session = stored.session_of[turn]
         ordinal = stored.next_ordinal.get(session, 0)
         stored.next_ordinal[session] = ordinal + 1
-        number = self._counters["message"].next()
+        number = self._counters.next("message")
         speaker = self._participants.speaker(conversation, message)
         self._rows.places.append((number, turn, session, stored.number, speaker, ordinal))
         self._rows.messages.append(message)
@@ -224,9 +219,9 @@ class _Writer:
             parent = stored.messages.get(message.parent_id or "")
             return parent.turn_id if parent else stored.last_turn
         if place is Place.NEW_SESSION:
-            stored.last_session = self._counters["session"].next()
+            stored.last_session = self._counters.next("session")
             self._rows.sessions.append((stored.last_session, stored.number))
-        stored.last_turn = self._counters["turn"].next()
+        stored.last_turn = self._counters.next("turn")
         stored.session_of[stored.last_turn] = stored.last_session
         self._rows.turns.append((stored.last_turn, stored.last_session))
         return stored.last_turn

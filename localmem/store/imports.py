@@ -41,9 +41,9 @@ _ORPHANS = (
 
 def begin(connection: Connection, path: str, source: str, started_at: datetime) -> ImportId:
     """Note that an import has begun."""
-    counter = meta.Counter(connection, "import")
-    number = counter.next()
-    counter.save()
+    counters = meta.Counters(connection)
+    number = counters.next("import")
+    counters.save()
     connection.execute(
         "INSERT INTO import VALUES (?, ?, ?, ?, false, false, 0, 0, 0, 0, '[]')",
         [number, path, source, started_at],

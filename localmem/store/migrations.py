@@ -17,7 +17,7 @@ from localmem.store.transactions import transaction
 # No keys and indexes on the large tables: every writer holds the file alone and checks for
 # itself, scans of an id column are fast, and an index costs more at each checkpoint than it saves.
 _FIRST_SCHEMA = """
-CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL);
+CREATE TABLE meta (key VARCHAR, value VARCHAR);
 CREATE TABLE import (
     id BIGINT, path VARCHAR, source VARCHAR, started_at TIMESTAMPTZ, finished BOOLEAN,
     undone BOOLEAN, conversations_seen INTEGER, conversations_added INTEGER,

@@ -26,9 +26,9 @@ _NAMELESS_ASSISTANTS = frozenset({"", "assistant", "ai", "bot", "model", "tool",
 class ParticipantBook:
     """The participants during one transaction: finds them by name, makes those that lack."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, counters: meta.Counters) -> None:
         self._connection = connection
-        self._counter = meta.Counter(connection, "participant")
+        self._counters = counters
         self._by_name: dict[tuple[bool, str], int] = {}
         self._owner: int | None = None
         rows = connection.execute(
@@ -68,11 +68,8 @@ class ParticipantBook:
             self._by_name.setdefault((False, UNNAMED_OWNER.casefold()), self._owner)
         return self._owner
 
-    def save(self) -> None:
-        self._counter.save()
-
     def _add(self, name: str, *, is_assistant: bool = False, is_owner: bool = False) -> int:
-        number = self._counter.next()
+        number = self._counters.next("participant")
         self._connection.execute(
             "INSERT INTO participant VALUES (?, ?, ?, ?, ?)",
             [number, name, is_owner, is_assistant, is_owner],
@@ -91,7 +88,8 @@ def set_owner(connection: Connection, name: str) -> Participant:
     What users said in chats with assistants goes over to them, and so does everything of an
     owner who had no name yet.
     """
-    book = ParticipantBook(connection)
+    counters = meta.Counters(connection)
+    book = ParticipantBook(connection, counters)
     before = owner(connection)
     if before is not None and name.casefold() in {a.casefold() for a in _names(before)}:
         _mark_named(connection, before.id)
@@ -108,7 +106,7 @@ def set_owner(connection: Connection, name: str) -> Participant:
             connection.execute("UPDATE participant SET is_owner = false WHERE is_owner")
             _move_assistant_chats(connection, before.id, person)
         _mark_owner(connection, person)
-    book.save()
+    counters.save()
     meta.bump_generation(connection)
     found = owner(connection)
     if found is None:
