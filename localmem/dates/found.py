@@ -60,6 +60,10 @@ class Found:
         """The unit named, in either unit group."""
         return str(self.value("unit" if self.has("unit") else "long_unit"))
 
+    def weekday(self) -> int:
+        """The weekday named, 0 for Monday, in either weekday group."""
+        return int(self.value("weekday" if self.has("weekday") else "short_weekday"))
+
     def month(self) -> tuple[str, int]:
         """The month's group and number."""
         group = "month" if self.has("month") else "any_month"

@@ -51,6 +51,7 @@ class Language:
 
     code: str
     day_first: bool
+    sunday_starts_week: bool
     words: Mapping[str, Mapping[str, Any]]
     function_words: frozenset[str]
     tense: re.Pattern[str]
@@ -103,14 +104,20 @@ def _compile(table: Mapping[str, Any]) -> Language:
     return Language(
         code=table["code"],
         day_first=table["day_first"],
+        sunday_starts_week=table.get("sunday_starts_week", False),
         words=words,
         function_words=frozenset(table["function_words"]),
-        tense=re.compile(rf"\b(?:(?P<past>{table['past']})|(?P<future>{table['future']}))\b"),
+        tense=_tense_pattern(table["past"], table["future"]),
         recurring=re.compile(rf"\b(?:{table['recurring']})\b"),
         since=re.compile(rf"\b(?:{table['since']})\s+$"),
         capitalised=frozenset(table.get("capitalised", ())),
         rules_by_cue={cue: tuple(found) for cue, found in by_cue.items()},
     )
+
+
+def _tense_pattern(past: str, future: str) -> re.Pattern[str]:
+    past, future = ("".join(pattern.split("\n")) for pattern in (past, future))
+    return re.compile(rf"\b(?:(?P<past>{past})|(?P<future>{future}))\b")
 
 
 def _alternatives(entries: Mapping[str, Any]) -> str:

@@ -72,11 +72,19 @@ def _bare_date(found: Found) -> Span | None:
 
 
 def _dates(found: Found) -> Span | None:
-    """ "March 3-5": from one day of a month to another."""
+    """ "March 3-5", "Jan 16 - Feb 15, 2024": from one day to another, less than a year apart."""
     first = _date(found)
-    if first is None or found.number("day2") <= first.start.day:
+    if first is None:
         return None
-    return spans.range_span(first.start, first.start.replace(day=found.number("day2")))
+    month = found.value("any_month2") if found.has("any_month2") else first.start.month
+    last = date(first.start.year, month, found.number("day2"))
+    if first.start < last:
+        return spans.range_span(first.start, last)
+    if not found.has("any_month2"):
+        return None
+    shifted = -1 if found.has("year") else 1
+    moved = (first.start, last) if shifted > 0 else (last, first.start)
+    return spans.range_span(moved[0], moved[1].replace(year=moved[1].year + shifted))
 
 
 def _valid_days(year: int, month: int, day: int) -> list[date]:
@@ -101,7 +109,7 @@ def _yearly(found: Found, in_year: Callable[[int], Span]) -> Span | None:
         return None
     around = [in_year(found.today.year + shift) for shift in (-2, -1, 0, 1, 2)]
     if found.has("relative"):
-        return _related_yearly(found, around, found.today)
+        return _related_yearly(found.value("relative"), around, found.today)
     if found.recurring():
         return None
     tense = found.tense()
@@ -112,20 +120,17 @@ def _yearly(found: Found, in_year: Callable[[int], Span]) -> Span | None:
     return None
 
 
-def _related_yearly(found: Found, around: list[Span], today: date) -> Span:
-    relative: int = found.value("relative")
+def _related_yearly(relative: int, around: list[Span], today: date) -> Span:
+    """The last or next one, or for "this" the nearest."""
     if relative < 0:
         return [span for span in around if span.end < today][relative]
     if relative > 0:
         return next(span for span in around if span.start > today)
-    holding = [span for span in around if span.start <= today <= span.end]
-    if holding:
-        return holding[0]
-    if found.tense() is Tense.PAST:
-        return [span for span in around if span.end < today][-1]
-    if found.tense() is Tense.FUTURE:
-        return next(span for span in around if span.start > today)
-    return next(span for span in around if span.start.year == today.year)
+    return min(around, key=lambda span: _days_between(span, today))
+
+
+def _days_between(span: Span, day: date) -> int:
+    return max((span.start - day).days, (day - span.end).days, 0)
 
 
 # --- Numbers ------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 Each takes a `Found` and the day, and gives the span of days, or None where the expression cannot
 be resolved without guessing. Where people disagree, the rule is this:
 
-- weeks run Monday to Sunday; a weekend is Saturday and Sunday;
-- "last Friday" is the Friday before today; "this Friday" the one from today on (with a past verb
-  the one up to today); "next Friday" the one of next calendar week; "on Friday" goes by the verb,
-  and without any tense it stays unresolved;
+- weeks run Monday to Sunday; a weekend is Saturday and Sunday; in English "last week" said on a
+  Sunday is the seven days before;
+- "last Friday" is the Friday before today; "this Friday" the one from today on, or with a past
+  verb the one of this calendar week that is over; "next Friday" the one of next calendar week;
+  "on Friday" goes by the verb, and without any tense it stays unresolved;
 - "two weeks ago" is the whole week that holds that day, "two years ago" the whole year.
 """
 
@@ -18,9 +19,10 @@ from datetime import date, timedelta
 from localmem.dates import spans
 from localmem.dates.found import Found, Tense
 from localmem.dates.spans import Span
+from localmem.types import Granularity
 
-_NEXT_WEEK, _LAST_WEEK = 1, -1
-_MID_WEEK = 3
+_TUESDAY, _THURSDAY, _SUNDAY = 1, 3, 6
+_NEXT_WEEK = 1
 
 # --- Days and counted units ---------------------------------------------------------------
 
@@ -95,13 +97,24 @@ def _lasting(found: Found, today: date) -> Span | None:
 
 
 def _unit(found: Found, today: date) -> Span | None:
-    if found.unit() == "hour":
-        return None
     unit, shift = found.unit(), found.value("relative")
-    early_in_week = today.weekday() <= _MID_WEEK
-    if unit == "weekend" and shift == 0 and early_in_week and found.tense() is Tense.PAST:
-        shift = _LAST_WEEK
+    if unit == "weekend" and shift == 0 and today.weekday() <= _THURSDAY:
+        return _this_weekend(found, today)
+    if unit == "week" and shift == -1 and _week_just_ended(found, today):
+        return Span(today - timedelta(days=7), today - timedelta(days=1), Granularity.WEEK)
     return spans.unit_span(today, unit, shift)
+
+
+def _this_weekend(found: Found, today: date) -> Span | None:
+    """The coming one; told in the past early in the week, the one just over; midweek, unclear."""
+    if found.tense() is not Tense.PAST:
+        return spans.weekend_span(today)
+    return spans.unit_span(today, "weekend", -1) if today.weekday() <= _TUESDAY else None
+
+
+def _week_just_ended(found: Found, today: date) -> bool:
+    """Whether "last week" is the one that ended yesterday: on Sundays, where weeks start then."""
+    return found.language.sunday_starts_week and today.weekday() == _SUNDAY
 
 
 def _unit_before_last(found: Found, today: date) -> Span | None:
@@ -149,7 +162,7 @@ def _later(found: Found, today: date) -> Span | None:
 
 
 def _weekday(found: Found, today: date) -> Span | None:
-    weekday = found.value("weekday")
+    weekday = found.weekday()
     if found.has("relative"):
         return spans.day_span(_related_weekday(found, today, weekday))
     if found.recurring():
@@ -169,18 +182,18 @@ def _related_weekday(found: Found, today: date, weekday: int) -> date:
     if relative > 0:
         next_monday = spans.unit_span(today, "week", _NEXT_WEEK).start
         return next_monday + timedelta(days=weekday)
-    if found.tense() is Tense.PAST:
-        return today - timedelta(days=(today.weekday() - weekday) % 7)
+    if today.weekday() > weekday and found.tense() is Tense.PAST:
+        return _weekday_before(today, weekday)
     return today + timedelta(days=(weekday - today.weekday()) % 7)
 
 
 def _coming_weekday(found: Found, today: date) -> Span | None:
-    return spans.day_span(_weekday_after(today, found.value("weekday")))
+    return spans.day_span(_weekday_after(today, found.weekday()))
 
 
 def _weekday_of_week(found: Found, today: date) -> Span | None:
     monday = spans.unit_span(today, "week", found.value("relative")).start
-    return spans.day_span(monday + timedelta(days=found.value("weekday")))
+    return spans.day_span(monday + timedelta(days=found.weekday()))
 
 
 def _weekday_ago(found: Found, today: date) -> Span | None:
@@ -188,7 +201,7 @@ def _weekday_ago(found: Found, today: date) -> Span | None:
     low, high = found.counts()
     if low != high:
         return None
-    last = _weekday_before(today, found.value("weekday"))
+    last = _weekday_before(today, found.weekday())
     return spans.day_span(last - timedelta(weeks=low - 1))
 
 
