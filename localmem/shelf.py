@@ -14,7 +14,7 @@ from localmem.config import Config, load_config, set_model
 from localmem.errors import ModelNotFoundError
 from localmem.modelstore import Catalog, ModelKind, ModelStore, PullProgress
 from localmem.ports import Embedder, Llm
-from localmem.types import Progress
+from localmem.types import EmbedderFiles, Progress
 
 _LOOPBACK_SCHEMES = ("http://", "https://")
 
@@ -109,10 +109,36 @@ class ModelShelf:
         return self._store.path_of(name)
 
     def embedder(self, name: str | None = None) -> Embedder:
-        """The embedder in use, or the one named, loaded."""
+        """The embedder in use, or the one named, loaded.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        return self._opened(self._store.embedder(name or self._config.models.embedder))
+
+    def embedder_of(self, model_id: str | None) -> Embedder:
+        """The embedder that made a memory's vectors, loaded; the one in use where there are none.
+
+        Raises:
+            ModelNotFoundError: neither the configuration nor the catalog leads to it.
+        """
+        if model_id is None:
+            return self.embedder()
+        known = {entry.name for entry in self._store.catalog.entries}
+        for name in (self._config.models.embedder, model_id.partition("@")[0]):
+            if name != self._config.models.embedder and name not in known:
+                continue
+            files = self._store.embedder(name)
+            if files.model_id == model_id:
+                return self._opened(files)
+        raise ModelNotFoundError(
+            f"the vectors of this memory are by {model_id}, which is not on this machine",
+            hint=f"localmem reindex --embedder {self._config.models.embedder}",
+        )
+
+    def _opened(self, files: EmbedderFiles) -> Embedder:
         from localmem.backends import open_embedder
 
-        files = self._store.embedder(name or self._config.models.embedder)
         return open_embedder(files, threads=self._config.models.threads or None)
 
     def llm(self, name: str | None = None) -> Llm:

@@ -535,6 +535,11 @@ class EmbedderFiles:
     query_prefix: str = ""
     passage_prefix: str = ""
 
+    @property
+    def model_id(self) -> str:
+        """Name and weight hash: vectors of two embedders with one id may be mixed, others never."""
+        return f"{self.name}@{self.sha256[:16]}"
+
 
 @dataclass(frozen=True, slots=True)
 class LlmFiles:

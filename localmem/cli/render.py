@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ from rich.text import Text
 from localmem.types import (
     Answer,
     Citation,
+    ErasureReceipt,
     Finding,
     FoundMessage,
     ImportReport,
     Layer,
+    MemoryStats,
     Message,
     ResolvedDate,
     SearchResult,
@@ -28,6 +31,8 @@ from localmem.types import (
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from localmem.shelf import ShelfEntry
 
 _EXCERPT_CHARACTERS = 320
 _VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
@@ -72,10 +77,16 @@ def import_table(console: Console, reports: Sequence[ImportReport]) -> None:
     console.print(table)
 
 
-def receipt(console: Console, erased: Mapping[str, int]) -> None:
+def receipt(console: Console, erased: ErasureReceipt) -> None:
     """What an undo took out of the file."""
-    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in erased.items() if count]
+    rows = {f.name: getattr(erased, f.name) for f in fields(erased) if "bytes" not in f.name}
+    parts = [f"{count:,} {name}" for name, count in rows.items() if count]
     console.print("erased: " + (", ".join(parts) or "nothing"))
+    console.print(
+        f"the file was written anew: {erased.bytes_before:,} bytes before, "
+        f"{erased.bytes_after:,} after",
+        style="dim",
+    )
 
 
 def session_table(console: Console, sessions: Sequence[Session]) -> None:
@@ -155,12 +166,23 @@ def work_report(console: Console, report: WorkReport) -> None:
     )
 
 
-def stats_table(console: Console, numbers: Mapping[str, object]) -> None:
+def stats_table(console: Console, stats: MemoryStats) -> None:
     """Numbers with their names."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in numbers.items():
-        shown = f"{value:,}" if isinstance(value, int) else str(value)
-        table.add_row(name.replace("_", " "), Text(shown))
+    for field in fields(stats):
+        table.add_row(field.name.replace("_", " "), _number(getattr(stats, field.name)))
+    console.print(table)
+
+
+def model_table(console: Console, entries: Sequence[ShelfEntry]) -> None:
+    """The catalog: what is here, what is in use."""
+    table = _table("model", "kind", "size", "memory", "licence", "", "for")
+    for entry in entries:
+        state = "in use" if entry.in_use else "here" if entry.present else ""
+        if entry.in_use and not entry.present:
+            state = "in use, not here"
+        size, memory = f"{entry.bytes / 1e6:,.0f} MB", f"{entry.memory_mb:,} MB"
+        table.add_row(entry.name, entry.kind, size, memory, entry.licence, state, entry.for_whom)
     console.print(table)
 
 
@@ -174,6 +196,12 @@ def findings_list(console: Console, findings: Sequence[Finding]) -> None:
         console.print(line)
         if finding.cure:
             console.print(Text(f"        {finding.cure}", style="dim"))
+
+
+def _number(value: object) -> Text:
+    if isinstance(value, datetime):
+        return Text(moment(value))
+    return Text(f"{value:,}" if isinstance(value, int) else str(value if value else "none"))
 
 
 def moment(value: datetime | None) -> str:
