@@ -165,7 +165,11 @@ def _first_and_rest(encoding: Encoding) -> Encoding:
     """The encoding with what truncation cut off put back."""
     from tokenizers import Encoding
 
-    return Encoding.merge([encoding, *encoding.overflowing]) if encoding.overflowing else encoding
+    return (
+        Encoding.merge([encoding, *encoding.overflowing], growing_offsets=False)
+        if encoding.overflowing
+        else encoding
+    )
 
 
 def _open_session(files: EmbedderFiles, threads: int) -> Any:
