@@ -70,6 +70,21 @@ class Granularity(StrEnum):
     RANGE = "range"
 
 
+class AnswerType(StrEnum):
+    """What a question asks for."""
+
+    PERSON = "person"
+    PLACE = "place"
+    DATE = "date"
+    DURATION = "duration"
+    NUMBER = "number"
+    LIST = "list"
+    REASON = "reason"
+    YES_NO = "yes/no"
+    QUOTE = "quote"
+    OTHER = "other"
+
+
 # --- What importers hand over -------------------------------------------------------------
 
 
