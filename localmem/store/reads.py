@@ -80,6 +80,16 @@ def messages(connection: Connection, ids: Sequence[MessageId]) -> tuple[Message,
     return tuple(found[int(number)] for number in ids)
 
 
+def known_source_ids(connection: Connection, source: str, source_id: str) -> frozenset[str]:
+    """The ids, in the source's own terms, of a conversation's stored messages."""
+    rows = connection.execute(
+        "SELECT m.source_id FROM message m JOIN conversation c ON c.id = m.conversation_id "
+        "WHERE c.source = ? AND c.source_id = ?",
+        [source, source_id],
+    ).fetchall()
+    return frozenset(str(number) for (number,) in rows)
+
+
 def session_messages(
     connection: Connection, session_id: SessionId, *, all_branches: bool
 ) -> tuple[Message, ...]:

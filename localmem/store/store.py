@@ -166,6 +166,14 @@ class Store:
         with self._lease.hold(write=False) as connection:
             return reads.messages(connection, ids)
 
+    def count_known(self, conversation: ImportedConversation) -> int:
+        """How many of the conversation's messages are stored already."""
+        with self._lease.hold(write=False) as connection:
+            known = reads.known_source_ids(
+                connection, conversation.source, conversation.source_id
+            )
+        return len(known & {message.source_id for message in conversation.messages})
+
     def indexed_messages(self, *, after_generation: int = 0) -> MessageColumns:
         """The messages on the shown path as columns, by session and ordinal."""
         with self._lease.hold(write=False) as connection:
