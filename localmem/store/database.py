@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection as Connection
 
+from localmem.errors import StoreError
 from localmem.store import meta
 from localmem.store.migrations import LATEST, MIGRATIONS, check_version, migrate, version_of
 from localmem.store.private_files import owner_only_files
@@ -53,7 +54,8 @@ def open_for_writing(path: Path) -> Connection:
     connection = _open_migrated(path)
     if meta.get(connection, meta.REWRITE_PENDING) is None:
         return connection
-    close(connection)  # a program died between erasing rows and erasing their bytes
+    # A program died between erasing rows and erasing their bytes.
+    close(connection)
     rewrite(path)
     return _open_migrated(path)
 
@@ -72,6 +74,15 @@ def rewrite(path: Path) -> None:
     """
     copy = path.with_name(path.name + ".rewrite")
     _remove(copy)
+    try:
+        _copy_live_rows(path, copy)
+        _replace(copy, path)
+    except BaseException:
+        _remove(copy)
+        raise
+
+
+def _copy_live_rows(path: Path, copy: Path) -> None:
     with owner_only_files():
         connection = duckdb.connect(":memory:", config=_SETTINGS)
         try:
@@ -80,10 +91,10 @@ def rewrite(path: Path) -> None:
             connection.execute("COPY FROM DATABASE old TO new")
             connection.execute("DELETE FROM new.meta WHERE key = ?", [meta.REWRITE_PENDING])
             connection.execute("DETACH old")
+            connection.execute("CHECKPOINT new")
             connection.execute("DETACH new")
         finally:
             connection.close()
-    _replace(copy, path)
 
 
 def _open_migrated(path: Path) -> Connection:
@@ -120,12 +131,26 @@ def _connect(path: Path, *, read_only: bool) -> Connection:
 
 
 def _replace(new: Path, path: Path) -> None:
-    descriptor = os.open(new, os.O_RDWR)
+    """Put a closed database in the place of another; neither may have a .wal left.
+
+    Raises:
+        StoreError: the system refused, or a .wal would be lost or taken for that of the new file.
+    """
+    for file in (new, path):
+        if _wal(file).exists():
+            raise StoreError(f"{file} was not closed cleanly, it is left as it is")
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    new.replace(path)
+        descriptor = os.open(new, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        new.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path} could not be written: {error.strerror}",
+            hint="check that the disk is not full and that the folder is writable",
+        ) from error
 
 
 def _remove(path: Path) -> None:

@@ -56,8 +56,10 @@ class Lease:
                 connection = self._begin(write)
                 try:
                     yield connection
-                finally:
-                    self._end()
+                except BaseException:
+                    self._end(may_stay_open=False)  # the engine may be the one that failed
+                    raise
+                self._end(may_stay_open=self._idle_s > 0)
         finally:
             self._thread_lock.release()
 
@@ -75,13 +77,10 @@ class Lease:
         Raises:
             StoreError: the disk is too full for a copy; the memory is as before.
         """
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        try:
-            database.rewrite(self._path)
-        finally:
-            self._connection = database.open_for_writing(self._path)
+        connection, self._connection = self.connection, None
+        database.close(connection)
+        database.rewrite(self._path)
+        self._connection = database.open_for_writing(self._path)
 
     @property
     def connection(self) -> Connection:
@@ -111,11 +110,11 @@ class Lease:
         self._depth += 1
         return self.connection
 
-    def _end(self) -> None:
+    def _end(self, *, may_stay_open: bool) -> None:
         self._depth -= 1
         if self._depth:
             return
-        if self._connection is None or self._idle_s <= 0 or self._turnstile.is_wanted():
+        if self._connection is None or not may_stay_open or self._turnstile.is_wanted():
             self._let_go()
             return
         self._idle_until = time.monotonic() + self._idle_s
