@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from localmem import words
@@ -21,20 +21,27 @@ _NAME_RUN = re.compile(
     rf"(?<![\w’'-]){_CAPITALISED}(?:(?: {_CONNECTOR}){{0,2}} {_CAPITALISED}){{0,5}}"
 )
 _BARE_CONNECTOR = re.compile(r"(?<!of) (?:and|&|for|to|in)(?: the)? ")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“”*#>•(-])\s*$")
+_SENTENCE_OPENERS = '.!?:;…\n"“”*#>•(-–'
 _START_REACH = 4
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]")
 _PRODUCT = re.compile(r"\b[^\W\d_]+-?\d[\w-]*\b")
+_DIGIT = re.compile(r"\d")
 _NUMBER_WITH_UNIT = re.compile(
     r"[$€£]\s?\d[\d.,]*\d?(?:\s?(?:k|m|bn|million|billion))?\b|\b\d[\d.,]*\s?(?:%|[^\W\d_]{1,12}\b)"
 )
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CASED = re.compile(rf"[a-zß-ÿа-яα-ω{_UPPER}]")
+_UNCASED = re.compile("[\u0590-\u10ff\u1200-\u1c7f\u3041-\u9fff\uac00-\ud7af]")
+_UPPER_LETTER = re.compile(f"[{_UPPER}]")
+_SHORT_SHOUT = 12
 _HIRAGANA = "\u3041-\u309f"
 _HAN_OR_THAI = re.compile(rf"[{_HAN}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _SCRIPT_RUN = re.compile(rf"[{_HAN}]{{2,}}|[^\W_{_HAN}{_HIRAGANA}]{{2,}}")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_RUN_BREAK = re.compile(r"[^\s’'-]")
+_CLAUSE_BREAK = re.compile(r"(?:[^\w\s'-]|(?<!\w)['-]|['-](?!\w)|_)+")
+_SHORTEST_WORD = 2
+_LONG_WORD = 9
+_MARK_BONUS = 1.5  # idf x (1 + 0.5) for a name or a digit
 _LONGEST_RUN = 3
 _LONGEST_UNSPACED = 4
 _NAME_OPENERS = frozenset({"new", "great", "best", "big"})
@@ -69,9 +76,10 @@ def entities(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
     """
     if not _has_cases(text):
         return _longest_words(text)
-    found = [*_names(text, known), *_quoted(text), *_PRODUCT.findall(text)]
-    found += [alias for alias in known if _whole_word(alias, text)]
-    return _distinct(sorted(found, key=text.find))
+    found = _names(text, known)
+    others = [*_quoted(text), *(_PRODUCT.findall(text) if _DIGIT.search(text) else ())]
+    others += [alias for alias in known if _whole_word(alias, text)]
+    return _distinct(sorted([*found, *others], key=text.find) if others else found)
 
 
 def keywords(text: str, idf: Mapping[str, float] | None = None, limit: int = 8) -> tuple[str, ...]:
@@ -81,36 +89,31 @@ def keywords(text: str, idf: Mapping[str, float] | None = None, limit: int = 8) 
     its rarest. Without `idf` longer words count as rarer. Fewer than `limit` where the text has
     fewer.
     """
-    candidates = _keyword_candidates(text)
+    names = entities(text)
+    candidates = _keyword_candidates(text, names)
     if not candidates:
         return ()
     unknown = max(idf.values(), default=1.0) if idf else 0.0
     repeats = Counter(key for key, _ in candidates)
 
-    def rank(key: str, surface: str) -> float:
+    ranked = []
+    for place, (key, surface) in enumerate(candidates):
         parts = key.split()
         if idf:
             rarity = sum(idf.get(part, unknown) for part in parts) / len(parts)
         else:
-            rarity = sum(min(len(part), 9) for part in parts) / len(parts)
-        marked = any(char.isupper() or char.isdigit() for char in surface)
-        length = 1.0 + 0.1 * (len(parts) - 1)
-        return rarity * (1.5 if marked else 1.0) * length * (1.0 + 0.2 * (repeats[key] - 1))
-
-    ranked = sorted(
-        (
-            (rank(key, surface), -place, key, surface)
-            for place, (key, surface) in enumerate(candidates)
-        ),
-        reverse=True,
-    )
+            rarity = sum(min(len(part), _LONG_WORD) for part in parts) / len(parts)
+        weight = _MARK_BONUS if place < len(names) or _DIGIT.search(surface) else 1.0
+        weight *= 0.7 + 0.1 * len(parts) + 0.2 * repeats[key]
+        ranked.append((-rarity * weight, place, key, surface))
+    ranked.sort()
     return _without_overlap(((key, surface) for _, _, key, surface in ranked), limit)
 
 
 def content_words(text: str) -> tuple[str, ...]:
     """Words that carry a topic, case-folded, in order, repeats kept."""
     found = words.words(text)
-    skip = _stopwords_of(found)
+    skip = _stopwords(_language_of(found))
     return tuple(word for word in found if word not in skip)
 
 
@@ -202,20 +205,18 @@ def _relation_pattern() -> re.Pattern[str]:
 
 
 def _names(text: str, known: Collection[str]) -> list[str]:
-    runs = [(match.start(), match.group()) for match in _NAME_RUN.finditer(text)]
-    if _is_shouted(text, runs):
+    if _is_shouted(text):
         return []
-    inside = [(begin, run) for begin, run in runs if not _opens_sentence(text, begin)]
-    seen = {part for _, run in inside for part in run.split()} | set(known)
-    found = []
-    for begin, run in runs:
-        opens = _opens_sentence(text, begin)
-        found.extend(_cleaned(run, seen if opens else None))
-    return found
+    runs = [
+        (match.group(), _opens_sentence(text, match.start())) for match in _NAME_RUN.finditer(text)
+    ]
+    seen = {part for run, opens in runs if not opens for part in run.split()} | set(known)
+    return [name for run, opens in runs for name in _cleaned(run, seen if opens else None)]
 
 
 def _opens_sentence(text: str, begin: int) -> bool:
-    return _SENTENCE_START.search(text[max(0, begin - _START_REACH) : begin]) is not None
+    before = text[max(0, begin - _START_REACH) : begin].rstrip(" \t")
+    return not before or before[-1] in _SENTENCE_OPENERS
 
 
 def _cleaned(run: str, seen: Collection[str] | None) -> list[str]:
@@ -252,10 +253,9 @@ def _is_opener(part: str, seen: Collection[str] | None) -> bool:
     return folded in _LITTLE and folded not in _NAME_OPENERS and part not in (seen or ())
 
 
-def _is_shouted(text: str, runs: Sequence[tuple[int, str]]) -> bool:
-    """Whether capitals tell nothing here: most letters are capitals."""
-    letters = sum(char.isalpha() for char in text)
-    return bool(runs) and 2 * sum(char.isupper() for char in text) > letters > 12
+def _is_shouted(text: str) -> bool:
+    """Whether capitals tell nothing here: most characters are capitals."""
+    return len(text) > _SHORT_SHOUT and 2 * len(_UPPER_LETTER.findall(text)) > len(text)
 
 
 def _quoted(text: str) -> list[str]:
@@ -267,9 +267,10 @@ def _quoted(text: str) -> list[str]:
 
 
 def _has_cases(text: str) -> bool:
-    """Whether the text is in a script with capitals; a text without letters counts as one."""
-    cased = sum(char.islower() or char.isupper() for char in text)
-    return 4 * cased >= sum(char.isalpha() for char in text)
+    """Whether the text is in a script with capitals; one without letters counts as such."""
+    if text.isascii() or _UNCASED.search(text) is None:
+        return True
+    return len(_UNCASED.findall(text)) < len(_CASED.findall(text))
 
 
 def _longest_words(text: str) -> tuple[str, ...]:
@@ -281,13 +282,12 @@ def _longest_words(text: str) -> tuple[str, ...]:
 # --- Keywords -----------------------------------------------------------------------------
 
 
-def _keyword_candidates(text: str) -> list[tuple[str, str]]:
+def _keyword_candidates(text: str, names: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs of case-folded key and surface, names and numbers first; repeats kept."""
-    candidates = [(name.casefold(), name) for name in entities(text)] if text else []
-    candidates += [
-        (" ".join(number.casefold().split()), number)
-        for number in (match.group().strip() for match in _NUMBER_WITH_UNIT.finditer(text))
-    ]
+    candidates = [(name.casefold(), name) for name in names]
+    if _DIGIT.search(text) is not None:
+        numbers = [match.group().strip() for match in _NUMBER_WITH_UNIT.finditer(text)]
+        candidates += [(" ".join(number.casefold().split()), number) for number in numbers]
     return candidates + [(run.casefold(), run) for run in _content_runs(text)]
 
 
@@ -308,22 +308,27 @@ def _content_runs(text: str) -> list[str]:
     """Runs of one to three content words that stand together."""
     if not _has_cases(text):
         return _unspaced_words(text)
-    tokens = [(match.start(), match.end(), match.group()) for match in _WORD.finditer(text)]
-    skip = _stopwords_of([word.casefold() for _, _, word in tokens])
-    runs: list[list[str]] = [[]]
-    before = 0
-    for begin, stop, word in tokens:
-        folded = word.casefold().replace("’", "'")
-        if _RUN_BREAK.search(text, before, begin) or len(runs[-1]) == _LONGEST_RUN:
-            runs.append([])
-        before = stop
-        if folded in skip or folded in _LITTLE or folded in _NOT_NAMES or len(word) < 2:
-            runs.append([])
-        elif not word.isdecimal():
-            runs[-1].append(_POSSESSIVE.sub("", word))
-        if word.isdecimal() or _POSSESSIVE.search(word):
-            runs.append([])
-    return [" ".join(run) for run in runs if run]
+    plain = text.replace("’", "'")
+    skip = _skipped(_language_of(plain.lower().split()))
+    runs: list[str] = []
+    for clause in _CLAUSE_BREAK.split(plain):
+        run: list[str] = []
+        for word in clause.split():
+            if word.lower() in skip or len(word) < _SHORTEST_WORD or word.isdecimal():
+                _close(run, runs)
+                continue
+            owns = word.endswith("'s")
+            run.append(word[:-2] if owns else word)
+            if owns or len(run) == _LONGEST_RUN:
+                _close(run, runs)
+        _close(run, runs)
+    return runs
+
+
+def _close(run: list[str], runs: list[str]) -> None:
+    if run:
+        runs.append(" ".join(run))
+        run.clear()
 
 
 def _without_overlap(ranked: Iterable[tuple[str, str]], limit: int) -> tuple[str, ...]:
@@ -340,11 +345,16 @@ def _without_overlap(ranked: Iterable[tuple[str, str]], limit: int) -> tuple[str
     return tuple(chosen)
 
 
-def _stopwords_of(folded_words: Sequence[str]) -> frozenset[str]:
-    """The stopwords of the language that most of the words are stopwords of."""
+def _language_of(folded_words: Iterable[str]) -> str:
+    """The language that most of the words are stopwords of; English first among equals."""
     seen = frozenset(folded_words)
-    best = max(words.languages(), key=lambda code: len(seen & _stopwords(code)))
-    return _stopwords(best)
+    return max(words.languages(), key=lambda code: len(seen & _stopwords(code)))
+
+
+@cache
+def _skipped(language: str) -> frozenset[str]:
+    """What never stands in a keyword."""
+    return _stopwords(language) | _LITTLE | _NOT_NAMES
 
 
 @cache
