@@ -105,7 +105,7 @@ def _messages(node_id: str, message: dict[str, Any]) -> tuple[ImportedMessage, .
     role = role_of(author.get("role"))
     if role is Role.SYSTEM or metadata.get("is_visually_hidden_from_conversation") is True:
         return ()
-    if content.get("content_type") in HIDDEN_CONTENT:
+    if name_of(content.get("content_type")) in HIDDEN_CONTENT:
         return ()
     text = content_text(content)
     attachments = attachments_of(content, metadata)

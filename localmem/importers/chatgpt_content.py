@@ -44,7 +44,7 @@ def content_text(content: dict[str, Any]) -> str:
 def _part_text(part: object) -> str:
     if not isinstance(part, dict):
         return text_of(part)
-    kind = part.get("content_type") or part.get("type")
+    kind = first_name(part, "content_type", "type")
     if kind in _ASSETS:
         return ""
     if text := text_of(part.get("text")):
@@ -63,8 +63,8 @@ def attachments_of(content: dict[str, Any], metadata: dict[str, Any]) -> str:
     names = {first_name(file, "id", "file_id"): first_name(file, "name") for file in files}
     lines: list[str] = []
     for part in dicts_of(content.get("parts")):
-        kind = part.get("content_type") or part.get("type")
-        if isinstance(kind, str) and kind in _ASSETS:
+        kind = first_name(part, "content_type", "type")
+        if kind in _ASSETS:
             lines.append(_asset(part, _ASSETS[kind], names))
     lines.extend(f"[file] {name}" for name in names.values() if name)
     return join_texts(lines)

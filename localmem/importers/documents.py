@@ -228,13 +228,15 @@ def _why(error: Exception) -> str:
 def _place(error: Exception, source: Utf8Bytes) -> str:
     """The byte of a parse error: exact where the parser's excerpt is found in the last bytes.
 
-    The parser marks the wrong byte by an arrow under an excerpt of the text around it.
+    The parser draws an arrow under an excerpt, to where it had read: past a wrong character.
     """
     lines = str(error).split("\n")
     if "premature EOF" in lines[0] or len(lines) < 3 or "^" not in lines[2]:
         return f"byte {source.count}"
-    before = lines[1][: lines[2].index("^")].lstrip().encode("utf-8", "replace")
-    found = source.last.replace(b"\n", b" ").replace(b"\r", b" ").find(before)
-    if not before or found < 0:
+    arrow = lines[2].index("^") - (1 if "lexical" in lines[0] else 0)
+    before = lines[1][:arrow].lstrip().encode("utf-8", "replace")
+    excerpt = lines[1].strip().encode("utf-8", "replace")
+    found = source.last.replace(b"\n", b" ").replace(b"\r", b" ").find(excerpt)
+    if not excerpt or found < 0:
         return f"before byte {source.count}"
     return f"byte {source.count - len(source.last) + found + len(before)}"

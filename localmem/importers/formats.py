@@ -131,7 +131,9 @@ def read_each(
             continue
         for record in unwrapped(item.value, wrappers):
             number += 1
-            yield from convert_one(document, reading, convert, Item(_place(number, record), record))
+            yield from convert_one(
+                document, reading, convert, Item(_place(document, item, number, record), record)
+            )
 
 
 def convert_one(
@@ -165,7 +167,9 @@ def problem(document: Document, broken: Break) -> ImportProblem:
     return ImportProblem(document.part.shown, broken.place, broken.reason)
 
 
-def _place(number: int, record: object) -> str:
+def _place(document: Document, item: Item, number: int, record: object) -> str:
+    """Where a conversation stands: its line in a file of lines, else its number; and its title."""
+    where = item.place if document.shape is Shape.LINES else f"conversation {number}"
     title = first_name(record, "title", "name") if isinstance(record, dict) else ""
     shown = title if len(title) <= _TITLE_SHOWN else title[: _TITLE_SHOWN - 1] + "…"
-    return f"conversation {number} '{shown}'" if shown else f"conversation {number}"
+    return f"{where} '{shown}'" if shown else where
