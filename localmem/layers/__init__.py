@@ -1,1 +1,1 @@
-"""The coarser layers of a turn: how each is made and read back. Storing them is the store's work."""
+"""The coarser layers of a turn: how each is made and read back. Storing is the store's work."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from localmem import dates as dating
 from localmem import entities
-from localmem.layers.tags import choose_tags, topics_of
+from localmem.layers.tags import choose_tags, tokens_of, topics_of
 from localmem.types import (
     Message,
     MessageId,
@@ -42,6 +42,8 @@ _CODE_LINE = re.compile(
 _SENTENCE = re.compile(
     r"[^\s.!?。！？…\n][^.!?。！？\n]*(?:[.!?](?!\s|$)[^.!?。！？\n]*)*[.!?。！？…\"'”)]*"
 )
+_INNER_CAPITAL = re.compile(r"(?<=\s)[A-ZÀ-ÞΑ-ΩА-Я]\w")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w[\w'’-]*")
 _LEADING_NOISE = re.compile(r"^[\s#>*•–-]+|\*\*|__")
 _SMALL_TALK = re.compile(
@@ -51,23 +53,16 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|our|ich|wir|mein\w*|yo|mi|mis|je|j|mon|ma|nous)\b",
-    re.IGNORECASE,
+    r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|i|[Ii]ch|[Ww]ir|[Mm]eine?|[Yy]o|[Mm]is?|[Jj]e|[Mm]on|[Nn]ous|J)\b"
 )
-_PLAN = re.compile(
-    r"\b(?:going to|gonna|will|'ll|plan(?:s|ning)?|next (?:week|month|year|weekend)|tomorrow|"
-    r"can't wait|looking forward|werde|voy a|vais|demain|mañana)\b",
-    re.IGNORECASE,
-)
-_WISH = re.compile(
-    r"\b(?:want(?: to)?|wish|hope|would (?:love|like)|i'd (?:love|like)|dream of|prefer|please|"
-    r"can you|could you|help me|möchte|quiero|voudrais)\b",
-    re.IGNORECASE,
-)
-_EVENT = re.compile(
-    r"\b(?:went|was|were|had|did|got|met|saw|made|started|finished|bought|took|found|"
-    r"won|lost|joined|moved|visited|tried|decided|signed up|yesterday|last \w+|ago)\b",
-    re.IGNORECASE,
+_PLAN_TEXT = "will ll gonna plan plans planning tomorrow upcoming soon werde voy vais demain mañana"
+_EVENT_TEXT = """went got met saw made started finished bought took found won lost joined moved
+    visited tried decided yesterday ago happened came gave signed gestern ayer hier"""
+_WISH_TEXT = "want wish hope hoping wanna prefer please möchte quiero voudrais"
+_KIND_WORDS = (
+    ("plan", frozenset(_PLAN_TEXT.split())),
+    ("event", frozenset(_EVENT_TEXT.split())),
+    ("wish", frozenset(_WISH_TEXT.split())),
 )
 
 
@@ -96,11 +91,12 @@ def summarise_turn(
         raise ValueError("a turn has at least one message; got none")
     teller, prose = _teller(messages)
     sentence = _sentence(teller, prose, dates.get(teller.id, ()))
+    tokens = tokens_of(prose)
     return TurnSummary(
         turn_id=teller.turn_id,
         sentence=sentence,
         keywords=_keywords(messages, teller, prose, idf),
-        tags=choose_tags(topics_of(prose), _kinds(messages, teller, prose)),
+        tags=choose_tags(topics_of(tokens), _kinds(messages, teller, prose, tokens)),
         provenance=Provenance(MODEL_ID, RULES_VERSION, source_sha(messages)),
     )
 
@@ -195,8 +191,8 @@ def _scored(match: re.Match[str], place: int, dates: Sequence[ResolvedDate]) -> 
     length = text.count(" ") + 1 if text.isascii() else max(text.count(" ") + 1, len(text) // 8)
     score = 0.35 * min(length, 18)
     score += 3.0 * sum(begin <= one.begin and one.stop <= stop for one in dates)
-    score += 0.8 * min(sum(word[0].isupper() for word in text.split()[1:]), 4)
-    score += 1.0 * any(char.isdigit() for char in text)
+    score += 0.8 * min(len(_INNER_CAPITAL.findall(text)), 4)
+    score += 1.0 * (_DIGIT.search(text) is not None)
     score += 1.5 * (_FIRST_PERSON.search(text) is not None)
     score -= 2.5 * text.rstrip("\"')”").endswith(("?", "？"))
     score -= 1.5 * (_SMALL_TALK.match(text) is not None)
@@ -244,19 +240,14 @@ def _keywords(
     return tuple(found[:_MOST_KEYWORDS])
 
 
-def _kinds(messages: Sequence[Message], teller: Message, prose: str) -> list[str]:
-    if not prose.strip():
-        kinds = []
-    else:
-        kinds = [
-            name
-            for name, pattern in (("plan", _PLAN), ("event", _EVENT), ("wish", _WISH))
-            if pattern.search(prose)
-        ]
-    if "?" in prose:
-        kinds.append("question")
+def _kinds(
+    messages: Sequence[Message], teller: Message, prose: str, tokens: Sequence[str]
+) -> list[str]:
+    kinds = [name for name, listed in _KIND_WORDS if not listed.isdisjoint(tokens)]
     if any("```" in message.text for message in messages):
         kinds.insert(0, "code")
+    if "?" in prose:
+        kinds.append("question")
     if teller.attachment_text:
         kinds.append("photo")
     if _SMALL_TALK.match(prose):

@@ -17,8 +17,7 @@ KINDS = ("question", "plan", "event", "wish", "code", "photo", "greeting", "chat
 """Labels for what a turn does, beside what it is about; "chat" where nothing else tells."""
 
 _TOKEN = re.compile(r"[^\W_]+")
-_LONGEST_PREFIX = 9
-_SHORTEST_PREFIX = 3
+_STEM = 3  # beginnings of words are looked up by their first letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Lexicon:
 
     topics: tuple[str, ...]
     by_word: Mapping[str, str]
-    by_prefix: Mapping[str, str]
+    by_stem: Mapping[str, tuple[tuple[str, str], ...]]
 
 
 @cache
@@ -36,12 +35,16 @@ def lexicon() -> Lexicon:
     text = (resources.files(__package__) / "tags.toml").read_text(encoding="utf-8")
     topics: Mapping[str, str] = tomllib.loads(text)["topics"]
     by_word: dict[str, str] = {}
-    by_prefix: dict[str, str] = {}
+    by_stem: dict[str, tuple[tuple[str, str], ...]] = {}
     for topic, listed in topics.items():
         for word in listed.split():
-            target = by_prefix if word.endswith("*") else by_word
-            target.setdefault(word.rstrip("*"), topic)
-    return Lexicon(tuple(topics), by_word, by_prefix)
+            if not word.endswith("*"):
+                by_word.setdefault(word, topic)
+                continue
+            beginning = word.removesuffix("*")
+            stem = beginning[:_STEM]
+            by_stem[stem] = (*by_stem.get(stem, ()), (beginning, topic))
+    return Lexicon(tuple(topics), by_word, by_stem)
 
 
 def tag_names() -> tuple[str, ...]:
@@ -49,12 +52,17 @@ def tag_names() -> tuple[str, ...]:
     return (*lexicon().topics, *KINDS)
 
 
-def topics_of(text: str) -> tuple[str, ...]:
-    """Topics that the text speaks of, the most spoken of first; () where it names none."""
+def tokens_of(text: str) -> list[str]:
+    """The lower-case words by which tags are chosen."""
+    return _TOKEN.findall(text.lower())
+
+
+def topics_of(tokens: Iterable[str]) -> tuple[str, ...]:
+    """Topics that the words speak of, the most spoken of first; () where they name none."""
     known = lexicon()
-    heard = Counter(
-        topic for token in _TOKEN.findall(text.lower()) if (topic := _topic(token, known))
-    )
+    heard = Counter(topic for token in tokens if (topic := _topic(token, known)))
+    if len(heard) <= 1:
+        return tuple(heard)
     order = {topic: place for place, topic in enumerate(known.topics)}
     return tuple(sorted(heard, key=lambda topic: (-heard[topic], order[topic])))
 
@@ -69,10 +77,9 @@ def choose_tags(
 
 def _topic(token: str, known: Lexicon) -> str | None:
     topic = known.by_word.get(token)
-    if topic is not None or len(token) < _SHORTEST_PREFIX:
+    if topic is not None:
         return topic
-    for length in range(min(len(token), _LONGEST_PREFIX + 3), _SHORTEST_PREFIX - 1, -1):
-        topic = known.by_prefix.get(token[:length])
-        if topic is not None:
+    for beginning, topic in known.by_stem.get(token[:_STEM], ()):
+        if token.startswith(beginning):
             return topic
     return None
