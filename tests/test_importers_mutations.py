@@ -117,10 +117,10 @@ def _samples() -> list[list[Any]]:
     ]
 
 
-def _places(value: object) -> list[tuple[Any, Any]]:
+def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) inside a value."""
     found: list[tuple[Any, Any]] = []
-    waiting = [value]
+    waiting: list[Any] = [value]
     while waiting:
         container = waiting.pop()
         keys = list(container) if isinstance(container, dict) else range(len(container))

@@ -24,6 +24,13 @@ _ASSISTANTS = frozenset(
     {"assistant", "ai", "bot", "chatgpt", "gpt", "gpt-4", "claude", "gemini", "copilot", "model"}
     | {"llm", "response", "deepseek", "mistral", "llama", "grok", "perplexity"}
 )
+_LABELS = frozenset(
+    {"note", "notes", "warning", "tip", "hint", "todo", "fyi", "ps", "re", "edit", "update"}
+    | {"title", "date", "time", "subject", "from", "to", "cc", "source", "url", "link", "tags"}
+    | {"summary", "example", "step", "output", "input", "result", "error", "question", "answer"}
+    | {"pros", "cons", "important", "caution", "info", "http", "https", "type", "name", "author"}
+)
+"""Words before a colon that introduce something other than what a person says."""
 _NOTHING = re.compile(
     r"<[^<>]{3,60}>|.{1,80} \(file attached\)|(image|video|audio|sticker) omitted"
 )
@@ -76,6 +83,7 @@ class _Survey:
         counts = self.names.get(style, {})
         if style is Style.STAMPED:
             return counts
+        counts = {name: n for name, n in counts.items() if name.casefold() not in _LABELS}
         known = {name: n for name, n in counts.items() if _role(name) is not None}
         if len({_role(name) for name in known}) == 2 or style is Style.HEADING:
             return known
