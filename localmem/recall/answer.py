@@ -1,0 +1,312 @@
+"""From evidence to an answer: one short reply of a model, checked against what it was shown.
+
+The model fills in a few words; the program fixes the rest: what is shown, that the reply is one
+line, which messages support it, and when to say "not found". Nothing here searches.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from localmem.dates import describe, is_absolute, resolve_question
+from localmem.errors import UsageError
+from localmem.ports import Llm
+from localmem.prompts import load_prompt
+from localmem.recall.citations import Support, find_support
+from localmem.recall.evidence import ShownEvidence, show_evidence
+from localmem.recall.extract import extract_answer
+from localmem.recall.refusal import NOT_FOUND, REFUSE_UNDER, about_somebody_else, says_not_found
+from localmem.recall.reply import plain_line
+from localmem.types import (
+    Answer,
+    Budget,
+    ChatMessage,
+    Citation,
+    Completion,
+    Depth,
+    Evidence,
+    Layer,
+    Role,
+    SessionId,
+    Trace,
+    TraceStep,
+)
+
+MAX_REPLY_TOKENS = 48
+_ROOM_FOR_TEMPLATE = 64
+"""Tokens that a chat template may add around the parts of a prompt."""
+
+OnToken = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with what was found for it.
+
+    `evidence` is best first. `people` are the names of the participants where people talk among
+    themselves; by default they are told from the evidence. `notices` are what finding had to
+    say; `search_seconds` is what it took, and counts towards the budget.
+    """
+
+    question: str
+    asked_at: datetime
+    evidence: Sequence[Evidence]
+    sessions_total: int
+    titles: Mapping[SessionId, str] = field(default_factory=dict)
+    people: Sequence[str] | None = None
+    notices: tuple[str, ...] = ()
+    search_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """An answer in the making."""
+
+    text: str = ""
+    found: bool = False
+    complete: bool = True
+    citations: tuple[Citation, ...] = ()
+    notices: list[str] = field(default_factory=list)
+    steps: list[TraceStep] = field(default_factory=list)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    opened: Sequence[Evidence] = ()
+    opened_tokens: int = 0
+
+
+class _OutOfTimeError(Exception):
+    """The seconds are spent; stops a reply between two tokens."""
+
+
+def answer_question(
+    asked: Asked,
+    *,
+    depth: Depth,
+    llm: Llm | None = None,
+    budget: Budget | None = None,
+    on_token: OnToken | None = None,
+) -> Answer:
+    """The answer to a question from its evidence, with citations and trace.
+
+    `depth` is INSTANT (no model is touched) or DIRECT. Where the budget runs out before the
+    model has answered, the extractive answer stands in and `complete` is False.
+
+    Raises:
+        UsageError: the depth is neither, or DIRECT was asked for without a model.
+        GenerationError: the model failed.
+    """
+    started = time.perf_counter() - asked.search_seconds
+    outcome = _Outcome(notices=list(asked.notices))
+    if depth is Depth.INSTANT:
+        _answer_instantly(asked, outcome)
+    elif depth is Depth.DIRECT and llm is not None:
+        _answer_directly(asked, outcome, _Reader(llm, budget or Budget(), started, on_token))
+    else:
+        raise UsageError(f"cannot answer at depth '{depth}' " + ("" if llm else "without a model"))
+    return _finished(asked, outcome, depth, llm, time.perf_counter() - started)
+
+
+# --- Instant ------------------------------------------------------------------------------
+
+
+def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
+    began = time.perf_counter()
+    extract = extract_answer(
+        asked.question, asked.asked_at, asked.evidence, asked.titles, people=asked.people
+    )
+    outcome.text, outcome.found = extract.text or NOT_FOUND, extract.found
+    outcome.citations = extract.citations
+    outcome.opened = asked.evidence
+    outcome.notices += extract.notices
+    outcome.steps.append(_step("extract", f"{len(asked.evidence)} messages", 0, began))
+
+
+# --- Direct -------------------------------------------------------------------------------
+
+
+class _Reader:
+    """One model with what it may spend on one question."""
+
+    def __init__(
+        self, llm: Llm, budget: Budget, started: float, on_token: OnToken | None
+    ) -> None:
+        self.llm = llm
+        self._budget = budget
+        self._started = started
+        self._on_token = on_token
+        self.said: list[str] = []
+
+    @property
+    def out_of_time(self) -> bool:
+        seconds = self._budget.seconds
+        return seconds is not None and time.perf_counter() - self._started >= seconds
+
+    def room_for_evidence(self, fixed_text: str) -> tuple[int, bool]:
+        """Tokens left for evidence, and whether the budget (not the context) sets the limit."""
+        fixed = self.llm.count_tokens(fixed_text) + _ROOM_FOR_TEMPLATE + MAX_REPLY_TOKENS
+        room = self.llm.context_tokens - fixed
+        if self._budget.tokens is not None and self._budget.tokens - fixed < room:
+            return self._budget.tokens - fixed, True
+        return room, False
+
+    def hear(self, token: str) -> None:
+        """Keep a token, pass it on while the first line lasts, and stop when time is up."""
+        if self._on_token is not None and "\n" not in "".join(self.said).lstrip():
+            self._on_token(token.split("\n")[0] if "".join(self.said).strip() else token)
+        self.said.append(token)
+        if self.out_of_time:
+            raise _OutOfTimeError
+
+
+def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
+    prompt = load_prompt("answer_question")
+    question = _with_dates(asked.question, asked.asked_at)
+    began = time.perf_counter()
+    room, by_budget = reader.room_for_evidence(f"{prompt.instructions}{prompt.request}{question}")
+    shown = show_evidence(
+        asked.evidence, asked.question, limit_tokens=room, count_tokens=reader.llm.count_tokens
+    )
+    outcome.opened = [one.evidence for one in shown.messages]
+    outcome.opened_tokens = reader.llm.count_tokens(shown.block) if shown.messages else 0
+    outcome.steps.append(
+        _step("show", f"{len(shown.messages)} messages", outcome.opened_tokens, began)
+    )
+    _tell_dropped(outcome, shown, by_budget=by_budget)
+    if not asked.evidence:
+        outcome.text = NOT_FOUND
+        return
+    if not shown.messages or reader.out_of_time:
+        _fall_back(asked, outcome)
+        return
+    messages = prompt.messages(memory=shown.block, question=question)
+    if not _read_reply(outcome, reader, messages) and not outcome.text:
+        _fall_back(asked, outcome)
+        return
+    _judge(asked, outcome, reader, messages)
+
+
+def _read_reply(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]) -> bool:
+    """Let the model answer; whether it came to an end. What it said is in `outcome.text`."""
+    began = time.perf_counter()
+    try:
+        completion = reader.llm.complete(
+            messages, max_tokens=MAX_REPLY_TOKENS, on_token=reader.hear
+        )
+    except _OutOfTimeError:
+        outcome.complete = False
+        outcome.text = plain_line("".join(reader.said))
+        outcome.completion_tokens += len(reader.said)
+        outcome.notices.append("the time was up before the answer was finished")
+        return False
+    _count(outcome, completion)
+    outcome.text = plain_line(completion.text)
+    if not completion.finished and "\n" not in completion.text.strip():
+        outcome.notices.append(f"the answer was cut at {MAX_REPLY_TOKENS} tokens")
+    outcome.steps.append(_step("answer", "", completion.prompt_tokens, began))
+    return True
+
+
+def _judge(
+    asked: Asked, outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]
+) -> None:
+    """Find what supports the reply; refuse it where the evidence speaks against it."""
+    began = time.perf_counter()
+    if not outcome.text or says_not_found(outcome.text):
+        outcome.text = NOT_FOUND
+        return
+    support = find_support(outcome.text, asked.question, outcome.opened, asked.titles)
+    other = about_somebody_else(asked.question, support, outcome.opened, asked.people)
+    if other:
+        outcome.text = NOT_FOUND
+        outcome.notices.append(other)
+        return
+    if outcome.complete and not reader.out_of_time and _is_denied(outcome, reader, messages):
+        outcome.text = NOT_FOUND
+        return
+    outcome.found = True
+    outcome.citations = support.citations
+    outcome.notices += _support_notices(support)
+    outcome.steps.append(_step("check", f"{support.share:.0%} supported", 0, began))
+
+
+def _is_denied(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]) -> bool:
+    """Whether the model itself, asked again, is sure that the evidence does not say this."""
+    if REFUSE_UNDER <= 0:
+        return False
+    check = load_prompt("check_answer").messages()[1]
+    said = ChatMessage(Role.ASSISTANT, outcome.text)
+    choice = reader.llm.choose([*messages, said, check], ["yes", "no"])
+    return choice.probabilities[0] < REFUSE_UNDER
+
+
+def _fall_back(asked: Asked, outcome: _Outcome) -> None:
+    """The extractive answer in place of the model's, which the budget did not allow."""
+    outcome.complete = False
+    outcome.notices.append("the budget did not allow a model's answer; this one is extracted")
+    _answer_instantly(asked, outcome)
+
+
+def _tell_dropped(outcome: _Outcome, shown: ShownEvidence, *, by_budget: bool) -> None:
+    if shown.dropped:
+        limit = "budget" if by_budget else "model's context"
+        outcome.notices.append(f"{shown.dropped} messages did not fit the {limit}")
+        outcome.complete = outcome.complete and not by_budget
+
+
+def _support_notices(support: Support) -> list[str]:
+    if not support.citations:
+        return ["no message supports this answer"]
+    if support.unsupported:
+        return [f"not in the cited messages: {', '.join(support.unsupported)}"]
+    return []
+
+
+def _with_dates(question: str, asked_at: datetime) -> str:
+    """The question with what its relative dates mean: "last May" asked in June 2023."""
+    found = [d for d in resolve_question(question, asked_at) if not is_absolute(d)]
+    if not found:
+        return question
+    meant = "; ".join(f'"{d.words}" is {describe(d, said_at=asked_at)}' for d in found)
+    return f"{question} ({meant})"
+
+
+# --- Trace --------------------------------------------------------------------------------
+
+
+def _count(outcome: _Outcome, completion: Completion) -> None:
+    outcome.prompt_tokens += completion.prompt_tokens
+    outcome.completion_tokens += completion.completion_tokens
+
+
+def _step(tool: str, arguments: str, tokens: int, began: float) -> TraceStep:
+    return TraceStep(tool, arguments, Layer.RAW, tokens, time.perf_counter() - began)
+
+
+def _finished(
+    asked: Asked, outcome: _Outcome, depth: Depth, llm: Llm | None, seconds: float
+) -> Answer:
+    opened = {one.message.session_id for one in outcome.opened}
+    return Answer(
+        question=asked.question,
+        asked_at=asked.asked_at,
+        text=outcome.text,
+        found=outcome.found,
+        citations=outcome.citations,
+        trace=Trace(
+            depth=depth,
+            steps=tuple(outcome.steps),
+            sessions_opened=len(opened),
+            sessions_total=asked.sessions_total,
+            tokens_by_layer={"L3": outcome.opened_tokens},
+            prompt_tokens=outcome.prompt_tokens,
+            completion_tokens=outcome.completion_tokens,
+            seconds=seconds,
+            model_id=llm.model_id if llm is not None and depth is not Depth.INSTANT else None,
+        ),
+        complete=outcome.complete,
+        notices=tuple(outcome.notices),
+    )

@@ -1,0 +1,32 @@
+"""A model's raw reply -> the short answer in it. Pure text work, no judgement about truth."""
+
+from __future__ import annotations
+
+import json
+import re
+
+_LABEL = re.compile(r"^(?:short\s+)?(?:answer|reply)\s*[:>-]+\s*|^->\s*", re.IGNORECASE)
+_REFERENCE = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
+_QUOTED = re.compile(r"^[\"“](.*)[\"”]$")
+
+
+def plain_line(reply: str) -> str:
+    """The first line that says something, without label, message numbers, quotes or full stop."""
+    for line in reply.splitlines():
+        said = _REFERENCE.sub("", _LABEL.sub("", line.strip())).strip()
+        said = _QUOTED.sub(r"\1", said).strip()
+        if said.endswith(".") and not said.endswith("..") and ". " not in said:
+            said = said[:-1].rstrip()
+        if said:
+            return said
+    return ""
+
+
+def json_answer(reply: str) -> str:
+    """The `answer` of a reply in JSON; "" where there is none."""
+    try:
+        tree = json.loads(reply)
+    except json.JSONDecodeError:
+        return ""
+    answer = tree.get("answer", "") if isinstance(tree, dict) else ""
+    return plain_line(answer) if isinstance(answer, str) else ""
