@@ -40,6 +40,7 @@ _SCRIPT_RUN = re.compile(rf"[{_HAN}]{{2,}}|[^\W_{_HAN}{_HIRAGANA}]{{2,}}")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CLAUSE_BREAK = re.compile(r"(?:[^\w\s'-]|(?<!\w)['-]|['-](?!\w)|_)+")
 _SHORTEST_WORD = 2
+_PLAINLY_ENGLISH = 4  # a quarter of the different words are English stopwords
 _LONG_WORD = 9
 _MARK_BONUS = 1.5  # idf x (1 + 0.5) for a name or a digit
 _LONGEST_RUN = 3
@@ -348,6 +349,8 @@ def _without_overlap(ranked: Iterable[tuple[str, str]], limit: int) -> tuple[str
 def _language_of(folded_words: Iterable[str]) -> str:
     """The language that most of the words are stopwords of; English first among equals."""
     seen = frozenset(folded_words)
+    if _PLAINLY_ENGLISH * len(seen & _stopwords("en")) >= len(seen):
+        return "en"
     return max(words.languages(), key=lambda code: len(seen & _stopwords(code)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -60,7 +60,7 @@ def tokens_of(text: str) -> list[str]:
 def topics_of(tokens: Iterable[str]) -> tuple[str, ...]:
     """Topics that the words speak of, the most spoken of first; () where they name none."""
     known = lexicon()
-    heard = Counter(topic for token in tokens if (topic := _topic(token, known)))
+    heard = Counter(_topics(tokens, known))
     if len(heard) <= 1:
         return tuple(heard)
     order = {topic: place for place, topic in enumerate(known.topics)}
@@ -75,11 +75,13 @@ def choose_tags(
     return tuple([*kept, *kinds][:at_most])
 
 
-def _topic(token: str, known: Lexicon) -> str | None:
-    topic = known.by_word.get(token)
-    if topic is not None:
-        return topic
-    for beginning, topic in known.by_stem.get(token[:_STEM], ()):
-        if token.startswith(beginning):
-            return topic
-    return None
+def _topics(tokens: Iterable[str], known: Lexicon) -> Iterator[str]:
+    by_word, by_stem = known.by_word, known.by_stem
+    for token in tokens:
+        if token in by_word:
+            yield by_word[token]
+            continue
+        for beginning, topic in by_stem.get(token[:_STEM], ()):
+            if token.startswith(beginning):
+                yield topic
+                break
