@@ -71,6 +71,7 @@ def test_a_folder_may_hold_files_zips_and_formats_of_several_kinds(tmp_path: Pat
     export = _opened(tmp_path)
     assert export.source == "chatgpt+openai"
     assert len(_ids(export)) == 3
+    assert export.notices == (f"1 other files were passed over: {tmp_path / 'README.md'}",)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def _read(document: Document, reading: Reading) -> Iterator[Imported]:
             continue
         for batch in _batches(item.value) or [{}]:
             number += 1
-            said = _messages(batch, reading)
+            said = _messages(batch, number, reading)
             if not said:
                 yield ImportProblem(document.part.shown, f"batch {number}", "holds no turns")
             starts.update(message.source_id for message in said[:1])
@@ -59,7 +59,7 @@ def _read(document: Document, reading: Reading) -> Iterator[Imported]:
     )
 
 
-def _messages(batch: dict[str, Any], reading: Reading) -> list[ImportedMessage]:
+def _messages(batch: dict[str, Any], number: int, reading: Reading) -> list[ImportedMessage]:
     turns = [turn for group in list_of(batch.get("turns")) for turn in dicts_of(group)]
     start = _date(batch, turns, reading)
     messages: list[ImportedMessage] = []
@@ -70,7 +70,11 @@ def _messages(batch: dict[str, Any], reading: Reading) -> list[ImportedMessage]:
             continue
         messages.append(
             ImportedMessage(
-                name_of(turn.get("id")), role, speaker_of(role), text, spaced(start, position)
+                name_of(turn.get("id")) or f"{number}:{position + 1}",
+                role,
+                speaker_of(role),
+                text,
+                spaced(start, position),
             )
         )
     return messages

@@ -17,6 +17,7 @@ from localmem.types import ConversationKind, ImportedConversation, ImportProblem
 
 OnBytes = Callable[[int, int], None]
 _SPEAKERS_SHOWN = 20
+_FILES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Export:
         path: Path,
         found: list[tuple[Document, Format]],
         *,
+        passed_over: list[str],
         tz: tzinfo,
         question_id: str | None,
         on_bytes: OnBytes | None,
@@ -55,6 +57,7 @@ class Export:
         self.owner_name: str | None = None
         self.notices: tuple[str, ...] = ()
         self._found = found
+        self._passed_over = passed_over
         self._tz = tz
         self._question_id = question_id
         self._on_bytes = on_bytes
@@ -109,6 +112,11 @@ class Export:
                 yield ImportProblem(document.part.shown, "", f"could not be read: {error}")
         if reading.empty:
             reading.notices.append(f"{reading.empty} conversations hold no messages")
+        if self._passed_over:
+            listed = ", ".join(self._passed_over[:_FILES_SHOWN])
+            more = ", ..." if len(self._passed_over) > _FILES_SHOWN else ""
+            count = len(self._passed_over)
+            reading.notices.append(f"{count} other files were passed over: {listed}{more}")
         self.notices = tuple(reading.notices)
 
 
@@ -124,7 +132,7 @@ def open_export(
     """The export at a path (file, folder or zip), its format recognised from its content.
 
     `tz` is where times without a zone were written, and the owner's zone for instants. `me` is
-    the owner's name in a chat among people. `format` skips recognition. `question_id` selects
+    the owner's name in a chat among people. `format` admits only that format. `question_id` selects
     one question of a LongMemEval file. `on_bytes` is told bytes read and bytes in all.
 
     Raises:
@@ -132,17 +140,22 @@ def open_export(
         UsageError: `format` is not the name of a format.
     """
     candidates = _candidates(format)
-    documents = _documents(parts_of(path))
-    found = [
-        (document, known)
-        for document in documents
-        if (known := recognise(document, candidates)) is not None
-    ]
+    looked_at = [_looked_at(part, candidates) for part in parts_of(path)]
+    documents = [document for document, _ in looked_at]
+    found = [(document, known) for document, known in looked_at if known is not None]
     if any(document.shape is not Shape.TEXT for document, _ in found):
         found = [pair for pair in found if pair[0].shape is not Shape.TEXT]
     if not found:
         raise _unrecognised(path, documents, format)
-    export = Export(path, found, tz=tz, question_id=question_id, on_bytes=on_bytes)
+    read = {document.part.shown for document, _ in found}
+    export = Export(
+        path,
+        found,
+        passed_over=[one.part.shown for one in documents if one.part.shown not in read],
+        tz=tz,
+        question_id=question_id,
+        on_bytes=on_bytes,
+    )
     if me is not None:
         export.owner_name = _owner_of(export, me)
     return export
@@ -159,14 +172,16 @@ def _candidates(name: str | None) -> tuple[Format, ...]:
     return wanted
 
 
-def _documents(parts: list[Part]) -> list[Document]:
-    documents: list[Document] = []
-    for part in parts:
-        try:
-            documents.append(document_of(part))
-        except BrokenStreamError as error:
-            raise ImportFormatError(part.shown, "", f"cannot be read: {error}") from error
-    return documents
+def _looked_at(part: Part, candidates: tuple[Format, ...]) -> tuple[Document, Format | None]:
+    """The part as a document, and its format.
+
+    Raises: ImportFormatError where it cannot even be opened.
+    """
+    try:
+        document = document_of(part)
+        return document, recognise(document, candidates)
+    except BrokenStreamError as error:
+        raise ImportFormatError(part.shown, "", f"cannot be read: {error}") from error
 
 
 def _unrecognised(path: Path, documents: list[Document], format: str | None) -> ImportFormatError:

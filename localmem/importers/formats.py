@@ -16,6 +16,7 @@ from localmem.importers.records import (
     conversation_id,
     dicts_of,
     first_name,
+    mark_of,
     with_unique_ids,
 )
 from localmem.types import (
@@ -38,7 +39,7 @@ class Reading:
     question_id: str | None = None
     notices: list[str] = field(default_factory=list)
     empty: int = 0
-    _openings: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    _seen: dict[str, list[bytes]] = field(default_factory=dict)
 
     def conversation(
         self,
@@ -75,16 +76,15 @@ class Reading:
         Two versions of one conversation, where one goes on from the other, share their id.
         """
         base = conversation_id(title, messages)
-        ids = tuple(message.source_id for message in messages)
-        known = self._openings.setdefault(base, [])
+        marks = b"".join(mark_of(message.source_id) for message in messages)
+        known = self._seen.setdefault(base, [])
         for number, other in enumerate(known):
-            shorter = min(len(ids), len(other))
-            if ids[:shorter] == other[:shorter]:
-                known[number] = max(ids, other, key=len)
+            if marks.startswith(other) or other.startswith(marks):
+                known[number] = max(marks, other, key=len)
                 break
         else:
             number = len(known)
-            known.append(ids)
+            known.append(marks)
         return base if number == 0 else f"{base}~{number + 1}"
 
 

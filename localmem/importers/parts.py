@@ -35,7 +35,8 @@ def parts_of(path: Path) -> list[Part]:
             str(path), "", "does not exist", hint="give the export's file, folder or zip"
         ) from error
     except OSError as error:
-        raise ImportFormatError(str(path), "", error.strerror or "cannot be read") from error
+        unread = str(error.filename or path)
+        raise ImportFormatError(unread, "", error.strerror or "cannot be read") from error
     raise ImportFormatError(
         str(path), "", "is neither a file nor a folder", hint="save it to a file first"
     )
@@ -56,7 +57,14 @@ def _parts_of_file(path: Path) -> list[Part]:
     with path.open("rb") as file:
         if file.read(4) in _ZIP_MAGIC:
             return _zip_parts(path)
-    return [Part(str(path), path.stat().st_size, lambda: path.open("rb"))]
+    return [Part(clean(str(path)), path.stat().st_size, lambda: _opened_file(path))]
+
+
+def _opened_file(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise BrokenStreamError(error.strerror or "cannot be opened") from error
 
 
 def _zip_parts(path: Path) -> list[Part]:

@@ -120,6 +120,11 @@ def digest(*values: str) -> str:
     return hashlib.sha256(packed).hexdigest()[:_ID_LENGTH]
 
 
+def mark_of(source_id: str) -> bytes:
+    """Eight bytes that stand for an id where very many have to be remembered."""
+    return hashlib.sha256(source_id.encode("utf-8", "replace")).digest()[:8]
+
+
 def with_unique_ids(messages: Sequence[ImportedMessage]) -> tuple[ImportedMessage, ...]:
     """The messages, each with an id of its own.
 
