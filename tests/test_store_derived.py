@@ -75,7 +75,8 @@ def unit_rows(
     count: int, dimension: int = 8, seed: int = 7
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     rows = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
 
 
 def ids_of(messages: tuple[Message, ...]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.store import meta
-from localmem.store.batches import id_table, load
+from localmem.store.batches import id_set, load
 from localmem.types import (
     MessageId,
     Provenance,
@@ -83,9 +83,9 @@ def put_dates(connection: Connection, dates: Mapping[MessageId, Sequence[Resolve
 
 def summaries_of(connection: Connection, turn_ids: Iterable[TurnId]) -> tuple[TurnSummary, ...]:
     """The summaries of these turns by turn id; turns without one are absent."""
-    with id_table(connection, turn_ids):
+    with id_set(connection, turn_ids) as wanted:
         rows = connection.execute(
-            f"{_SUMMARIES} WHERE turn_id IN (SELECT id FROM wanted_ids) ORDER BY turn_id"
+            f"{_SUMMARIES} WHERE turn_id IN {wanted} ORDER BY turn_id"
         ).fetchall()
     return tuple(map(_summary, rows))
 

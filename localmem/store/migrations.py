@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import SchemaTooNewError, StoreError
@@ -73,15 +74,13 @@ def migrate(connection: Connection, steps: tuple[Callable[[Connection], None], .
 
 def version_of(connection: Connection) -> int:
     """The schema version; 0 for a database without tables, -1 for one that is not a memory."""
-    names = {
-        str(name)
-        for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    }
-    if not names:
-        return 0
-    if not {"meta", "message", "turn"} <= names:
-        return -1
-    return meta.get_int(connection, meta.SCHEMA_VERSION)
+    try:
+        return meta.get_int(connection, meta.SCHEMA_VERSION) or -1
+    except duckdb.Error as error:  # there is no such table, or it has other columns
+        if not isinstance(error, duckdb.CatalogException | duckdb.BinderException):
+            raise
+        tables = connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchall()
+        return -1 if tables else 0
 
 
 def check_version(memory: Path, version: int) -> None:

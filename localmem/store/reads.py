@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError
 from localmem.store import meta
-from localmem.store.batches import NO_TIME, id_table
+from localmem.store.batches import NO_TIME, id_set
 from localmem.store.columns import MessageColumns
 from localmem.store.vectors import pending
 from localmem.types import (
@@ -31,26 +31,25 @@ from localmem.types import (
     TurnId,
 )
 
+_ROLES = {role.value: role for role in Role}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _MESSAGES = """
-SELECT m.id, m.turn_id, m.session_id, m.participant_id, p.name, m.role, m.ordinal, m.text,
-    epoch_us(m.said_at), m.utc_offset_min, m.attachment_text
-FROM message m JOIN participant p ON p.id = m.participant_id
+SELECT id, turn_id, session_id, participant_id, role, ordinal, text, epoch_us(said_at),
+    utc_offset_min, attachment_text
+FROM message
 """
 
 _SESSIONS = """
-SELECT s.id, s.conversation_id, any_value(t.title), any_value(c.source), any_value(c.kind),
-    epoch_us(min_by(m.said_at, m.said_at)), min_by(m.utc_offset_min, m.said_at),
-    epoch_us(max_by(m.said_at, m.said_at)), max_by(m.utc_offset_min, m.said_at),
-    count(DISTINCT m.turn_id), count(*)
-FROM session s
-JOIN message m ON m.session_id = s.id AND m.on_path
-JOIN conversation c ON c.id = s.conversation_id
-LEFT JOIN (
-    SELECT conversation_id, max_by(title, import_id) AS title
-    FROM conversation_title GROUP BY conversation_id
-) t ON t.conversation_id = s.conversation_id
+SELECT session_id, any_value(conversation_id), epoch_us(min(said_at)),
+    min_by(utc_offset_min, said_at), epoch_us(max(said_at)), max_by(utc_offset_min, said_at),
+    count(DISTINCT turn_id), count(*)
+FROM message WHERE on_path
+"""
+
+_CONVERSATIONS = """
+SELECT id, source, kind, max_by(title, t.import_id)
+FROM conversation c LEFT JOIN conversation_title t ON t.conversation_id = c.id
 """
 
 _COLUMNS = f"""
@@ -69,15 +68,12 @@ def messages(connection: Connection, ids: Sequence[MessageId]) -> tuple[Message,
     Raises:
         RecordNotFoundError: one of them is not stored.
     """
-    with id_table(connection, ids):
-        rows = connection.execute(
-            f"{_MESSAGES} WHERE m.id IN (SELECT id FROM wanted_ids)"
-        ).fetchall()
-    found = {int(row[0]): _message(row) for row in rows}
-    missing = [number for number in ids if int(number) not in found]
+    with id_set(connection, ids) as wanted:
+        found = {m.id: m for m in _messages(connection, f"WHERE id IN {wanted}")}
+    missing = [number for number in ids if number not in found]
     if missing:
         raise RecordNotFoundError(f"there is no message {missing[0]}")
-    return tuple(found[int(number)] for number in ids)
+    return tuple(found[number] for number in ids)
 
 
 def known_source_ids(connection: Connection, source: str, source_id: str) -> frozenset[str]:
@@ -98,57 +94,56 @@ def session_messages(
     Raises:
         RecordNotFoundError: there is no such session.
     """
-    rows = connection.execute(
-        f"{_MESSAGES} WHERE m.session_id = ? AND (m.on_path OR ?) ORDER BY m.ordinal",
-        [int(session_id), all_branches],
-    ).fetchall()
-    if not rows:
+    branches = "" if all_branches else "AND on_path"
+    found = _messages(
+        connection, f"WHERE session_id = {int(session_id)} {branches} ORDER BY ordinal"
+    )
+    if not found:
         _check_session(connection, session_id)
-    return tuple(map(_message, rows))
+    return tuple(found)
 
 
 def shown_messages(connection: Connection, after: int) -> tuple[Message, ...]:
     """All messages on the shown path that are newer than the generation `after`."""
-    rows = connection.execute(
-        f"{_MESSAGES} WHERE m.on_path AND m.generation > ? ORDER BY m.session_id, m.ordinal",
-        [after],
-    ).fetchall()
-    return tuple(map(_message, rows))
+    condition = f"WHERE on_path AND generation > {int(after)} ORDER BY session_id, ordinal"
+    return tuple(_messages(connection, condition))
 
 
 def turns(connection: Connection, ids: Iterable[TurnId]) -> tuple[tuple[Message, ...], ...]:
     """The shown messages of each turn, in the order of `ids`; () for a turn that shows none."""
-    wanted = [int(number) for number in ids]
-    with id_table(connection, wanted):
-        rows = connection.execute(
-            f"{_MESSAGES} WHERE m.on_path AND m.turn_id IN (SELECT id FROM wanted_ids) "
-            "ORDER BY m.session_id, m.ordinal"
-        ).fetchall()
-    groups: dict[int, list[Message]] = {number: [] for number in wanted}
-    for row in rows:
-        groups[int(row[1])].append(_message(row))
-    return tuple(tuple(groups[number]) for number in wanted)
+    groups: dict[TurnId, list[Message]] = {number: [] for number in ids}
+    with id_set(connection, groups) as wanted:
+        condition = f"WHERE on_path AND turn_id IN {wanted} ORDER BY session_id, ordinal"
+        for message in _messages(connection, condition):
+            groups[message.turn_id].append(message)
+    return tuple(map(tuple, groups.values()))
 
 
 def sessions(connection: Connection) -> tuple[Session, ...]:
     """All sessions that show a message, oldest first; those without a time come last."""
-    rows = connection.execute(f"{_SESSIONS} GROUP BY s.id, s.conversation_id").fetchall()
-    found = [_session(row) for row in rows]
+    found = _sessions(connection, "", "")
     return tuple(sorted(found, key=lambda s: (s.started_at is None, s.started_at or _EPOCH, s.id)))
 
 
-def session(connection: Connection, session_id: SessionId) -> Session:
-    """One session.
+def sessions_of(connection: Connection, ids: Sequence[SessionId]) -> tuple[Session, ...]:
+    """The sessions in the order of `ids`.
 
     Raises:
-        RecordNotFoundError: there is no such session, or it shows no message.
+        RecordNotFoundError: one of them is not stored, or shows no message.
     """
-    row = connection.execute(
-        f"{_SESSIONS} WHERE s.id = ? GROUP BY s.id, s.conversation_id", [int(session_id)]
-    ).fetchone()
-    if row is None:
-        raise _no_session(session_id)
-    return _session(row)
+    with id_set(connection, ids) as wanted:
+        found = {
+            s.id: s
+            for s in _sessions(
+                connection,
+                f"AND session_id IN {wanted}",
+                f"WHERE c.id IN (SELECT conversation_id FROM session WHERE id IN {wanted})",
+            )
+        }
+    missing = [number for number in ids if number not in found]
+    if missing:
+        raise _no_session(missing[0])
+    return tuple(found[number] for number in ids)
 
 
 def message_columns(connection: Connection, after: int) -> MessageColumns:
@@ -176,10 +171,10 @@ def dates_of(
     connection: Connection, ids: Sequence[MessageId]
 ) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
     """The resolved dates of each message, in the order of the text; messages without are absent."""
-    with id_table(connection, ids):
+    with id_set(connection, ids) as wanted:
         rows = connection.execute(
             "SELECT message_id, words, begin_at, stop_at, start_day, end_day, granularity, "
-            "open_end FROM resolved_date WHERE message_id IN (SELECT id FROM wanted_ids) "
+            f"open_end FROM resolved_date WHERE message_id IN {wanted} "
             "ORDER BY message_id, begin_at, stop_at"
         ).fetchall()
     found: dict[MessageId, list[ResolvedDate]] = {}
@@ -247,40 +242,57 @@ def pending_turns(connection: Connection, limit: int) -> tuple[tuple[Message, ..
     return turns(connection, [TurnId(int(number)) for (number,) in rows])
 
 
-def _message(row: tuple[Any, ...]) -> Message:
-    return Message(
-        id=MessageId(row[0]),
-        turn_id=TurnId(row[1]),
-        session_id=SessionId(row[2]),
-        participant_id=ParticipantId(row[3]),
-        speaker=row[4],
-        role=Role(row[5]),
-        ordinal=row[6],
-        text=row[7],
-        said_at=_moment(row[8], row[9]),
-        attachment_text=row[10],
-    )
+def _messages(connection: Connection, condition: str) -> list[Message]:
+    """The messages that a condition of this module selects. Names are few: no join for them."""
+    names = dict(connection.execute("SELECT id, name FROM participant").fetchall())
+    rows = connection.execute(f"{_MESSAGES} {condition}").fetchall()
+    return [
+        Message(
+            id=MessageId(row[0]),
+            turn_id=TurnId(row[1]),
+            session_id=SessionId(row[2]),
+            participant_id=ParticipantId(row[3]),
+            speaker=names[row[3]],
+            role=_ROLES[row[4]],
+            ordinal=row[5],
+            text=row[6],
+            said_at=_moment(row[7], row[8]),
+            attachment_text=row[9],
+        )
+        for row in rows
+    ]
 
 
-def _session(row: tuple[Any, ...]) -> Session:
-    return Session(
-        id=SessionId(row[0]),
-        conversation_id=ConversationId(row[1]),
-        title=row[2] or "",
-        source=row[3],
-        kind=ConversationKind(row[4]),
-        started_at=_moment(row[5], row[6]),
-        ended_at=_moment(row[7], row[8]),
-        turn_count=row[9],
-        message_count=row[10],
-    )
+def _sessions(connection: Connection, of_messages: str, of_conversations: str) -> list[Session]:
+    """The sessions that conditions of this module select, in no order."""
+    rows = connection.execute(
+        f"{_CONVERSATIONS} {of_conversations} GROUP BY id, source, kind"
+    ).fetchall()
+    conversations = {row[0]: row[1:] for row in rows}
+    found = []
+    for row in connection.execute(f"{_SESSIONS} {of_messages} GROUP BY session_id").fetchall():
+        source, kind, title = conversations[row[1]]
+        found.append(
+            Session(
+                id=SessionId(row[0]),
+                conversation_id=ConversationId(row[1]),
+                title=title or "",
+                source=source,
+                kind=ConversationKind(kind),
+                started_at=_moment(row[2], row[3]),
+                ended_at=_moment(row[4], row[5]),
+                turn_count=row[6],
+                message_count=row[7],
+            )
+        )
+    return found
 
 
 def _moment(said_at_us: int | None, offset_min: int | None) -> datetime | None:
     if said_at_us is None:
         return None
-    zone = timezone(timedelta(minutes=offset_min)) if offset_min else UTC
-    return (_EPOCH + timedelta(microseconds=said_at_us)).astimezone(zone)
+    moment = _EPOCH + timedelta(microseconds=said_at_us)
+    return moment.astimezone(timezone(timedelta(minutes=offset_min))) if offset_min else moment
 
 
 def _times(

@@ -169,9 +169,7 @@ class Store:
     def count_known(self, conversation: ImportedConversation) -> int:
         """How many of the conversation's messages are stored already."""
         with self._lease.hold(write=False) as connection:
-            known = reads.known_source_ids(
-                connection, conversation.source, conversation.source_id
-            )
+            known = reads.known_source_ids(connection, conversation.source, conversation.source_id)
         return len(known & {message.source_id for message in conversation.messages})
 
     def indexed_messages(self, *, after_generation: int = 0) -> MessageColumns:
@@ -201,7 +199,17 @@ class Store:
             RecordNotFoundError: there is no such session, or it shows no message.
         """
         with self._lease.hold(write=False) as connection:
-            return reads.session(connection, session_id)
+            (found,) = reads.sessions_of(connection, [session_id])
+            return found
+
+    def sessions_of(self, ids: Sequence[SessionId]) -> tuple[Session, ...]:
+        """The sessions in the order of `ids`.
+
+        Raises:
+            RecordNotFoundError: one of them is not stored, or shows no message.
+        """
+        with self._lease.hold(write=False) as connection:
+            return reads.sessions_of(connection, ids)
 
     def session_messages(
         self, session_id: SessionId, *, all_branches: bool = False
@@ -343,10 +351,11 @@ class Store:
     def changes_since(self, generation: int) -> Changes:
         """What came since `generation`, with the vectors of the embedder in use."""
         with self._lease.hold(write=False) as connection:
-            now = meta.get_int(connection, meta.GENERATION)
-            must_reload = generation < meta.get_int(connection, meta.REPLAY_FLOOR)
+            values = meta.get_all(connection)
+            now = int(values.get(meta.GENERATION, 0))
+            must_reload = generation < int(values.get(meta.REPLAY_FLOOR, 0))
             after = now if must_reload else generation
-            model_id = meta.get(connection, meta.ACTIVE_EMBEDDER) or ""
+            model_id = values.get(meta.ACTIVE_EMBEDDER, "")
             return Changes(
                 generation=now,
                 reload=must_reload,
