@@ -62,6 +62,13 @@ ORDER BY m.session_id, m.ordinal
 """
 
 
+_DATES = (
+    "SELECT message_id, words, begin_at, stop_at, start_day, end_day, granularity, open_end "
+    "FROM resolved_date"
+)
+_DATES_ORDER = "ORDER BY message_id, begin_at, stop_at"
+
+
 def messages(connection: Connection, ids: Sequence[MessageId]) -> tuple[Message, ...]:
     """The messages in the order of `ids`.
 
@@ -173,10 +180,19 @@ def dates_of(
     """The resolved dates of each message, in the order of the text; messages without are absent."""
     with id_set(connection, ids) as wanted:
         rows = connection.execute(
-            "SELECT message_id, words, begin_at, stop_at, start_day, end_day, granularity, "
-            f"open_end FROM resolved_date WHERE message_id IN {wanted} "
-            "ORDER BY message_id, begin_at, stop_at"
+            f"{_DATES} WHERE message_id IN {wanted} {_DATES_ORDER}"
         ).fetchall()
+    return _by_message(rows)
+
+
+def all_dates(connection: Connection) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
+    """The resolved dates of every message that has some."""
+    return _by_message(connection.execute(f"{_DATES} {_DATES_ORDER}").fetchall())
+
+
+def _by_message(
+    rows: Iterable[tuple[Any, ...]],
+) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
     found: dict[MessageId, list[ResolvedDate]] = {}
     for number, words, begin, stop, start, end, granularity, open_end in rows:
         found.setdefault(MessageId(int(number)), []).append(

@@ -278,6 +278,11 @@ class Store:
         with self._lease.hold(write=False) as connection:
             return reads.dates_of(connection, ids)
 
+    def all_dates(self) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
+        """The resolved dates of every message that has some."""
+        with self._lease.hold(write=False) as connection:
+            return reads.all_dates(connection)
+
     def summaries(self, turn_ids: Iterable[TurnId]) -> tuple[TurnSummary, ...]:
         """L0 of these turns by turn id; turns without one are absent."""
         with self._lease.hold(write=False) as connection:
