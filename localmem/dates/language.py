@@ -36,8 +36,13 @@ class Rule:
     """One pattern and what it means. `cues` are the words one of which must be in the text."""
 
     meaning: str
-    pattern: re.Pattern[str]
+    source: str
     cues: frozenset[str]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled at the first text that needs it: a whole table takes too long for a start."""
+        return _compiled(self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,28 @@ class Language:
     sunday_starts_week: bool
     words: Mapping[str, Mapping[str, Any]]
     function_words: frozenset[str]
-    tense: re.Pattern[str]
-    recurring: re.Pattern[str]
-    since: re.Pattern[str]
+    tense_source: str
+    recurring_source: str
+    since_source: str
     capitalised: frozenset[str]
     rules_by_cue: Mapping[str, tuple[Rule, ...]]
+
+    @property
+    def tense(self) -> re.Pattern[str]:
+        return _compiled(self.tense_source)
+
+    @property
+    def recurring(self) -> re.Pattern[str]:
+        return _compiled(self.recurring_source)
+
+    @property
+    def since(self) -> re.Pattern[str]:
+        return _compiled(self.since_source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
 
 @cache
@@ -96,6 +118,7 @@ def _telling_words(code: str) -> frozenset[str]:
 def _compile(table: Mapping[str, Any]) -> Language:
     words: Mapping[str, Mapping[str, Any]] = table["words"]
     groups = {name: _alternatives(entries) for name, entries in words.items()} | _FIXED_GROUPS
+    groups["count"] = rf"(?:\d{{1,3}}|{groups['count']})"
     rules = [_rule(entry, groups, words) for entry in table["rule"]]
     by_cue: dict[str, list[Rule]] = {}
     for rule in rules:
@@ -107,17 +130,17 @@ def _compile(table: Mapping[str, Any]) -> Language:
         sunday_starts_week=table.get("sunday_starts_week", False),
         words=words,
         function_words=frozenset(table["function_words"]),
-        tense=_tense_pattern(table["past"], table["future"]),
-        recurring=re.compile(rf"\b(?:{table['recurring']})\b"),
-        since=re.compile(rf"\b(?:{table['since']})\s+$"),
+        tense_source=_tense_source(table["past"], table["future"]),
+        recurring_source=rf"\b(?:{table['recurring']})\b",
+        since_source=rf"\b(?:{table['since']})\s+$",
         capitalised=frozenset(table.get("capitalised", ())),
         rules_by_cue={cue: tuple(found) for cue, found in by_cue.items()},
     )
 
 
-def _tense_pattern(past: str, future: str) -> re.Pattern[str]:
+def _tense_source(past: str, future: str) -> str:
     past, future = ("".join(pattern.split("\n")) for pattern in (past, future))
-    return re.compile(rf"\b(?:(?P<past>{past})|(?P<future>{future}))\b")
+    return rf"\b(?:(?P<past>{past})|(?P<future>{future}))\b"
 
 
 def _alternatives(entries: Mapping[str, Any]) -> str:
@@ -133,9 +156,9 @@ def _rule(
         return f"(?P<{name}{number}>{groups[name]})"
 
     spaced = entry["find"].replace(" ?", r"\s*").replace(" ", r"\s+")
-    pattern = re.compile(rf"\b(?:{_PLACEHOLDER.sub(group, spaced)})(?!\w)")
+    source = rf"\b(?:{_PLACEHOLDER.sub(group, spaced)})(?!\w)"
     cues = frozenset(word for cue in entry["cues"] for word in _cue_words(cue, words))
-    return Rule(entry["means"], pattern, cues)
+    return Rule(entry["means"], source, cues)
 
 
 def _cue_words(cue: str, words: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
