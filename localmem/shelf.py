@@ -5,16 +5,16 @@ Wiring only: front ends and Memory come here for a model by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from localmem import paths
 from localmem.config import Config, load_config, set_model
-from localmem.errors import ModelNotFoundError
+from localmem.errors import MissingExtraError, ModelNotFoundError
 from localmem.modelstore import Catalog, ModelKind, ModelStore, PullProgress
 from localmem.ports import Embedder, Llm
-from localmem.types import EmbedderFiles, Progress
+from localmem.types import EmbedderFiles, Finding, Progress, Verdict
 
 _LOOPBACK_SCHEMES = ("http://", "https://")
 
@@ -155,6 +155,50 @@ class ModelShelf:
             threads=models.threads or None,
         )
 
+    def reads_well(self, model_id: str) -> bool:
+        """Whether answers of this model are better than extracted ones.
+
+        Told by its self-test where it was run, else by its catalog entry; an unknown model is
+        trusted until it was tested.
+        """
+        entry = next(
+            (e for e in self._store.catalog.entries if e.name == model_id.partition("@")[0]), None
+        )
+        return entry is None or entry.reads_well
+
+    def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
+        """Findings about the models in use, for `doctor`; `embedder_id` made the vectors."""
+        return tuple(self._findings(embedder_id))
+
+    def _findings(self, embedder_id: str | None) -> Iterator[Finding]:
+        for role, name in (
+            ("embedder", self._config.models.embedder),
+            ("model", self._config.models.llm),
+        ):
+            if self._is_url(name):
+                yield Finding(Verdict.OK, role, f"{name} (a server on this machine)")
+                continue
+            try:
+                path = self._store.path_of(name)
+            except ModelNotFoundError as error:
+                yield Finding(Verdict.PROBLEM, role, error.message, error.hint)
+                continue
+            yield Finding(Verdict.OK, role, f"{name}, {path}")
+        yield _engine_finding()
+        if embedder_id is not None and self._embedder_id() not in (None, embedder_id):
+            yield Finding(
+                Verdict.NOTICE,
+                "embedder",
+                f"the vectors of this memory are by {embedder_id}, not by the embedder in use",
+                f"localmem reindex --embedder {self._config.models.embedder}",
+            )
+
+    def _embedder_id(self) -> str | None:
+        try:
+            return self._store.embedder(self._config.models.embedder).model_id
+        except ModelNotFoundError:
+            return None
+
     def verify(self, name: str, *, on_bytes: Callable[[int], None] | None = None) -> None:
         """Read a catalog model's files whole and compare their hashes.
 
@@ -188,3 +232,13 @@ class ModelShelf:
     @staticmethod
     def _is_url(name: str) -> bool:
         return name.startswith(_LOOPBACK_SCHEMES)
+
+
+def _engine_finding() -> Finding:
+    from localmem.backends import available_engines
+
+    engines = available_engines()
+    if engines:
+        return Finding(Verdict.OK, "engine", ", ".join(engines))
+    missing = MissingExtraError("a language model in this process", extra="llm-wheels")
+    return Finding(Verdict.NOTICE, "engine", "no language-model engine is installed", missing.hint)

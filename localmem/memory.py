@@ -1,0 +1,504 @@
+"""Memory: one memory file with its models, as front ends and programs use it. Wiring only.
+
+with Memory.open() as memory:
+    memory.import_(Path("conversations.json"))
+    print(memory.ask("When did I move?").text)
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from localmem import paths
+from localmem.config import Config, load_config
+from localmem.errors import ModelError, ModelNotFoundError, StoreError
+from localmem.ports import Clock, Embedder, Llm
+from localmem.shelf import ModelShelf
+from localmem.store import Store
+from localmem.types import (
+    Answer,
+    Budget,
+    ConversationKind,
+    Depth,
+    ErasureReceipt,
+    Evidence,
+    Finding,
+    ImportId,
+    ImportReport,
+    Layer,
+    MemoryStats,
+    Progress,
+    SearchFilter,
+    SearchResult,
+    Session,
+    SessionId,
+    SessionView,
+    WorkReport,
+)
+
+if TYPE_CHECKING:
+    from localmem.importers import Export
+    from localmem.recall.answer import Asked
+
+OnProgress = Callable[[Progress], None]
+
+
+class SystemClock:
+    """The computer's own clock, in the local zone."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC).astimezone()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How to read an export. `tz` None means the system's zone; `question_id` selects one
+    question's history of a LongMemEval file. `later` leaves the vectors to `work`."""
+
+    format: str | None = None
+    tz: tzinfo | None = None
+    me: str | None = None
+    later: bool = False
+    question_id: str | None = None
+
+
+class ModelSource(Protocol):
+    """Where a memory's models come from: the shelf, or what a program brings."""
+
+    def embedder(self, name: str | None = None) -> Embedder: ...
+
+    def embedder_of(self, model_id: str | None) -> Embedder: ...
+
+    def llm(self) -> Llm: ...
+
+    def reads_well(self, model_id: str) -> bool:
+        """Whether answers of this language model are better than extracted ones."""
+        ...
+
+    def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
+        """Findings about the models, for `doctor`."""
+        ...
+
+
+class Memory:
+    """One memory. Safe for threads; several programs may have it open at once."""
+
+    def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
+        """Use `Memory.open`; this constructor is for programs that bring their own models."""
+        from localmem.recall.finder import Finder
+
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._models = models
+        self._embedder: Embedder | None = None
+        self._llm: Llm | None = None
+        self._models_lock = threading.RLock()
+        self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None = None,
+        *,
+        create: bool = True,
+        config: Config | None = None,
+        clock: Clock | None = None,
+        idle_s: float = 0.0,
+    ) -> Memory:
+        """The memory at `path`, by default this user's; models are loaded when first needed.
+
+        `idle_s` keeps the file open that long after each use while no other program waits.
+
+        Raises:
+            StoreError: there is no memory and `create` is False.
+            ConfigError: the configuration is wrong.
+        """
+        where = path or paths.default_memory()
+        if not create and not where.exists():
+            raise StoreError(f"there is no memory at {where}", hint="localmem import EXPORT")
+        config = config or load_config(paths.config_file())
+        where.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return cls(
+            Store(where, patience_s=config.store.patience_s, idle_s=idle_s),
+            config=config,
+            clock=clock or SystemClock(),
+            models=ModelShelf.open(config),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file and the models back."""
+        for owned in (self._llm, self._embedder, self._store):
+            if owned is not None:
+                owned.close()
+        self._llm = self._embedder = None
+
+    @property
+    def path(self) -> Path:
+        return self._store.path
+
+    @property
+    def store(self) -> Store:
+        """The rows themselves, for programs that need more than this facade gives."""
+        return self._store
+
+    # --- Importing ------------------------------------------------------------------------
+
+    def import_(
+        self,
+        path: Path,
+        options: ImportOptions | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> ImportReport:
+        """Import a chat history; what is known already is left alone.
+
+        Raw text is stored before anything is derived from it.
+
+        Raises:
+            ImportFormatError: the file is in no known format.
+            ModelNotFoundError: there is no embedder and `later` is False; nothing was stored.
+        """
+        from localmem.jobs.importing import store_export
+
+        options = options or ImportOptions()
+        if not options.later:
+            self._memory_embedder()
+        export = self._opened(path, options, on_progress)
+        report = store_export(
+            self._store,
+            export,
+            shown_path=str(path),
+            started_at=self._clock.now(),
+            gap=timedelta(hours=self._config.store.session_gap_h),
+        )
+        if export.owner_name and export.among_people():
+            self._store.set_owner(export.owner_name)
+        self.work(on_progress=on_progress, vectors=not options.later)
+        return report
+
+    def plan_import(
+        self,
+        path: Path,
+        options: ImportOptions | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> ImportReport:
+        """What `import_` would do. Stores nothing.
+
+        Raises:
+            ImportFormatError: the file is in no known format.
+        """
+        from localmem.jobs.importing import plan_export
+
+        export = self._opened(path, options or ImportOptions(), on_progress)
+        if not self._store.path.exists():
+            return plan_export(export, lambda conversation: 0)
+        return plan_export(export, self._store.count_known)
+
+    def imports(self) -> tuple[ImportReport, ...]:
+        """All imports, newest first."""
+        return self._store.list_imports()
+
+    def undo_import(self, import_id: ImportId) -> ErasureReceipt:
+        """Take an import back: its messages and all that was derived from them leave the file.
+
+        Raises:
+            RecordNotFoundError: there is no such import.
+        """
+        receipt = self._store.undo_import(import_id)
+        self._finder.forget()
+        return receipt
+
+    def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
+        """Make what is missing: L0 with dates, vectors, index snapshots.
+
+        Raises:
+            ModelNotFoundError: vectors are wanted and there is no embedder.
+        """
+        from localmem.jobs.deriving import derive_layer0, derive_vectors
+
+        started = time.perf_counter()
+        before = self._store.stats()
+        tell = _Teller(on_progress)
+        summaries = derive_layer0(
+            self._store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
+        )
+        made = 0
+        if vectors:
+            embedder = self._memory_embedder()
+            pending = self._store.count_without_vectors(embedder.model_id)
+            made = derive_vectors(
+                self._store, embedder, on_done=tell.of("vectors", pending, "messages")
+            )
+        self._finder.save_snapshots()
+        return self._work_report(summaries, made, time.perf_counter() - started)
+
+    def reindex(
+        self, *, embedder: str | None = None, on_progress: OnProgress | None = None
+    ) -> WorkReport:
+        """Make all vectors anew from stored text, beside the ones in use, then swap at once.
+
+        Raises:
+            ModelNotFoundError: the embedder is not on this machine.
+        """
+        from localmem.jobs.deriving import derive_layer0, derive_vectors
+
+        started = time.perf_counter()
+        new = self._models.embedder(embedder)
+        summaries = derive_layer0(self._store)
+        tell = _Teller(on_progress)
+        pending = self._store.count_without_vectors(new.model_id)
+        made = derive_vectors(self._store, new, on_done=tell.of("vectors", pending, "messages"))
+        self._store.set_active_embedder(new.model_id)
+        for model_id in self._store.vector_models():
+            if model_id != new.model_id:
+                self._store.drop_vectors(model_id)
+        self._swap_embedder(new)
+        self._finder.forget()
+        self._finder.save_snapshots()
+        return self._work_report(summaries, made, time.perf_counter() - started)
+
+    # --- Finding and asking -----------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        mode: str | None = None,
+        limits: SearchFilter | None = None,
+        asked_at: datetime | None = None,
+    ) -> SearchResult:
+        """The best `k` messages for a query. No language model is used.
+
+        Raises:
+            UsageError: the mode is unknown.
+            RecordNotFoundError: the filter names a participant who is not in this memory.
+        """
+        return self._finder.search(
+            query,
+            k=k or self._config.search.results,
+            mode=mode or self._config.search.mode,
+            limits=limits or SearchFilter(),
+            asked_at=asked_at or self._clock.now(),
+        )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        depth: Depth | None = None,
+        budget: Budget | None = None,
+        limits: SearchFilter | None = None,
+        asked_at: datetime | None = None,
+        on_token: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Answer a question from the memory, with citations; "not found" is an answer.
+
+        Raises:
+            ModelError: the depth needs a language model and none could be used.
+        """
+        from localmem.recall.answer import Asked, answer_question
+
+        moment = asked_at or self._clock.now()
+        result = self.search(question, k=self._config.ask.evidence, limits=limits, asked_at=moment)
+        asked = Asked(
+            question=question,
+            asked_at=moment,
+            evidence=[Evidence(f.message, f.dates, f.hit.score) for f in result.found],
+            sessions_total=result.sessions_total,
+            titles={f.session.id: f.session.title for f in result.found},
+            people=self._people(result),
+            notices=result.notices,
+            search_seconds=result.seconds,
+        )
+        with self._models_lock:
+            chosen, llm, notices = self._reader(depth or Depth(self._config.ask.depth), asked)
+            return answer_question(
+                replace(asked, notices=(*asked.notices, *notices)),
+                depth=chosen,
+                llm=llm,
+                budget=budget or self._budget(),
+                on_token=on_token,
+            )
+
+    # --- Looking --------------------------------------------------------------------------
+
+    def sessions(
+        self, *, limit: int | None = None, source: str | None = None
+    ) -> tuple[Session, ...]:
+        """Sessions, newest first; those without a time come last."""
+        newest_first = _newest_first(self._store.sessions())
+        chosen = [s for s in newest_first if source is None or s.source == source]
+        return tuple(chosen[:limit])
+
+    def show(self, session_id: SessionId, *, layer: Layer = Layer.RAW) -> SessionView:
+        """A session at one layer: SUMMARY or RAW.
+
+        Raises:
+            RecordNotFoundError: there is no such session.
+        """
+        with self._store.reading():
+            session = self._store.session(session_id)
+            if layer is Layer.SUMMARY:
+                summaries = self._store.session_summaries(session_id)
+                return SessionView(session, layer, summaries=summaries)
+            messages = self._store.session_messages(session_id)
+            dates = self._store.dates_of([m.id for m in messages])
+        return SessionView(session, layer, messages=messages, dates=dates)
+
+    def stats(self) -> MemoryStats:
+        """What the memory holds, in numbers."""
+        return self._store.stats()
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """What is missing, damaged or slow, each with its cure."""
+        from localmem.jobs.checkup import examine_memory
+
+        return (*examine_memory(self._store), *self._models.examine(self._store.active_embedder()))
+
+    # --- Models ---------------------------------------------------------------------------
+
+    def _memory_embedder(self) -> Embedder:
+        """The embedder of this memory's vectors; a memory without gets the one in use.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        model_id = self._store.active_embedder()
+        embedder = self._loaded_embedder(model_id)
+        if model_id is None:
+            self._store.set_active_embedder(embedder.model_id)
+        return embedder
+
+    def _embedder_or_none(self, model_id: str) -> Embedder | None:
+        """The embedder with this id; None where it is not on this machine (search says so)."""
+        try:
+            return self._loaded_embedder(model_id)
+        except ModelNotFoundError:
+            return None
+
+    def _loaded_embedder(self, model_id: str | None) -> Embedder:
+        with self._models_lock:
+            loaded = self._embedder
+            if loaded is None or (model_id is not None and loaded.model_id != model_id):
+                self._swap_embedder(self._models.embedder_of(model_id))
+            assert self._embedder is not None  # noqa: S101  # just set, for the type checker
+            return self._embedder
+
+    def _swap_embedder(self, new: Embedder) -> None:
+        if self._embedder is not None:
+            self._embedder.close()
+        self._embedder = new
+
+    def _opened(self, path: Path, options: ImportOptions, on_progress: OnProgress | None) -> Export:
+        from localmem.importers import open_export
+
+        tell = _Teller(on_progress)
+        return open_export(
+            path,
+            tz=options.tz or _system_zone(),
+            me=options.me,
+            format=options.format,
+            question_id=options.question_id,
+            on_bytes=lambda done, total: tell("reading", done, total, "bytes"),
+        )
+
+    def _reader(self, depth: Depth, asked: Asked) -> tuple[Depth, Llm | None, tuple[str, ...]]:
+        """The depth that is really taken, the model for it, and what is to be said about that."""
+        from localmem.recall.depth import choose_depth
+
+        if depth is Depth.INSTANT:
+            return depth, None, ()
+        if depth is Depth.DIRECT:
+            return depth, self._loaded_llm(), ()
+        try:
+            llm = self._loaded_llm()
+        except ModelError as error:
+            return Depth.INSTANT, None, (f"{error.message}: answered without a language model",)
+        chosen = choose_depth(asked, reads_well=self._models.reads_well(llm.model_id))
+        return chosen, llm if chosen is Depth.DIRECT else None, ()
+
+    def _loaded_llm(self) -> Llm:
+        if self._llm is None:
+            self._llm = self._models.llm()
+        return self._llm
+
+    def _budget(self) -> Budget:
+        seconds = self._config.ask.seconds
+        return Budget(seconds=seconds or None)
+
+    @staticmethod
+    def _people(result: SearchResult) -> tuple[str, ...]:
+        """Who takes part in the chats among people that were found."""
+        among = (f for f in result.found if f.session.kind is ConversationKind.PEOPLE)
+        return tuple(sorted({f.message.speaker for f in among}))
+
+    def _work_report(self, summaries: int, vectors: int, seconds: float) -> WorkReport:
+        stats = self._store.stats()
+        return WorkReport(
+            summaries_made=summaries,
+            vectors_made=vectors,
+            summaries_open=stats.turns_without_summary,
+            vectors_open=stats.messages_without_vectors,
+            seconds=seconds,
+        )
+
+
+class _Teller:
+    """Tells a caller how far the stages of a long operation are."""
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress
+
+    def __call__(self, stage: str, done: int, total: int | None, unit: str) -> None:
+        if self._on_progress is not None:
+            self._on_progress(Progress(stage, done, total, unit))
+
+    def of(self, stage: str, total: int, unit: str) -> Callable[[int], None]:
+        """A callback that takes the number done."""
+        return lambda done: self(stage, done, max(total, done), unit)
+
+
+def _system_zone() -> tzinfo:
+    """The system's zone, with its rules for summer time where they are known."""
+    import zoneinfo
+
+    name = os.environ.get("TZ") or _zone_of_link(Path("/etc/localtime"))
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        fixed = datetime.now(UTC).astimezone().tzinfo
+        return fixed if fixed is not None else UTC
+
+
+def _zone_of_link(link: Path) -> str:
+    """The IANA name that the system's link points to; "" where there is none."""
+    parts = link.resolve().as_posix().partition("zoneinfo/")
+    return parts[2]
+
+
+def _newest_first(sessions: Sequence[Session]) -> list[Session]:
+    dated = [s for s in sessions if s.started_at is not None]
+    undated = [s for s in sessions if s.started_at is None]
+    return [*reversed(dated), *undated]

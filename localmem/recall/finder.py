@@ -1,0 +1,286 @@
+"""Keeps a retriever in step with the memory, and turns hits into messages to show.
+
+It holds the memory only while it reads; the embedder works outside of that. Weighing and
+ranking are the retriever's.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localmem.dates import resolve_question
+from localmem.errors import StaleIndexError
+from localmem.index.fusion import FusionWeights, load_weights
+from localmem.ports import Embedder
+from localmem.recall.retrieve import Retriever
+from localmem.store import Changes, Store
+from localmem.types import (
+    FoundMessage,
+    Hit,
+    IndexSnapshot,
+    MessageId,
+    SearchFilter,
+    SearchResult,
+    Session,
+    SessionId,
+)
+
+_log = logging.getLogger(__name__)
+_REPLAY_SHARE = 0.2
+"""A snapshot that lacks more than this share of the rows is made anew."""
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A retriever, and the state of the memory that it stands for."""
+
+    retriever: Retriever
+    sessions: Mapping[SessionId, Session]
+    generation: int
+    model_id: str | None
+
+
+class Finder:
+    """Search over one memory. Safe for threads: one search at a time.
+
+    `embedder_of` gives the embedder with a model id, or None where it is not on this machine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder_of: Callable[[str], Embedder | None],
+        *,
+        weights: str = "default",
+    ) -> None:
+        self._store = store
+        self._embedder_of = embedder_of
+        self._weights_name = weights
+        self._weights: FusionWeights | None = None
+        self._loaded: _Loaded | None = None
+        self._dates_at: int | None = None
+        self._lock = threading.RLock()
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int,
+        mode: str,
+        limits: SearchFilter,
+        asked_at: datetime,
+    ) -> SearchResult:
+        """The best `k` messages, as `Memory.search` gives them.
+
+        Raises:
+            UsageError, RecordNotFoundError, StoreError
+        """
+        started = time.perf_counter()
+        with self._lock:
+            found, notices, sessions_total = self._search(query, k, mode, limits, asked_at)
+        return SearchResult(
+            query=query,
+            mode=mode,
+            found=found,
+            sessions_total=sessions_total,
+            seconds=time.perf_counter() - started,
+            notices=notices,
+        )
+
+    def forget(self) -> None:
+        """Drop what is loaded; the next search reads the memory anew."""
+        with self._lock:
+            self._loaded = None
+            self._dates_at = None
+
+    def save_snapshots(self) -> None:
+        """Store the index as bytes with the generation it stands for, for the next start."""
+        with self._lock:
+            with self._store.reading():
+                loaded = self._current()
+            content = loaded.retriever.snapshot()
+            vectors = loaded.retriever.vectors
+            stamp = (vectors.model_id, vectors.dimension) if vectors else ("", 0)
+            with self._store.writing():
+                for name, part in content.items():
+                    self._store.put_snapshot(IndexSnapshot(name, loaded.generation, *stamp, part))
+
+    def _search(
+        self, query: str, k: int, mode: str, limits: SearchFilter, asked_at: datetime
+    ) -> tuple[tuple[FoundMessage, ...], tuple[str, ...], int]:
+        vector, embedded_by = self._query_vector(query, mode)
+        dates = resolve_question(query, asked_at)
+        with self._store.reading():
+            loaded = self._current()
+            if limits.participant is not None:
+                person = self._store.find_participant(limits.participant)
+                limits = replace(limits, participant=person.name)
+            if dates:
+                self._load_dates(loaded)
+            hits = loaded.retriever.search(
+                query,
+                embed_query=vector if embedded_by == loaded.model_id else None,
+                mode=mode,
+                k=k,
+                limits=limits,
+                question_dates=dates,
+            )
+            found = self._found(hits, loaded.sessions)
+        return found, self._notices(loaded, embedded_by, mode), len(loaded.sessions)
+
+    def _query_vector(self, query: str, mode: str) -> tuple[Vector | None, str | None]:
+        """The query's vector and the embedder that made it, while the memory is being loaded."""
+        if mode == "bm25" or not query.strip():
+            self._refresh()
+            return None, None
+        model_id = self._loaded.model_id if self._loaded else self._store.active_embedder()
+        if model_id is None:
+            self._refresh()
+            model_id = self._loaded.model_id if self._loaded else None
+            return self._embedded(query, model_id)
+        if self._loaded is not None:
+            return self._embedded(query, model_id)
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            vector = beside.submit(self._embedded, query, model_id)
+            self._refresh()
+            return vector.result()
+
+    def _embedded(self, query: str, model_id: str | None) -> tuple[Vector | None, str | None]:
+        embedder = self._embedder_of(model_id) if model_id else None
+        if embedder is None:
+            return None, None
+        return embedder.embed_query(query), embedder.model_id
+
+    def _refresh(self) -> None:
+        with self._store.reading():
+            self._current()
+
+    def _current(self) -> _Loaded:
+        """What is loaded, brought up to the memory's generation. Inside `reading()`."""
+        generation = self._store.generation()
+        if self._loaded is None:
+            self._loaded = self._from_snapshot() or self._from_rows()
+        elif self._loaded.generation != generation:
+            changes = self._store.changes_since(self._loaded.generation)
+            self._loaded = (
+                self._from_rows() if changes.reload else self._replayed(self._loaded, changes)
+            )
+        return self._loaded
+
+    def _from_snapshot(self) -> _Loaded | None:
+        """The stored index with what came since; None where it is missing, damaged or too old."""
+        try:
+            parts = {name: self._store.get_snapshot(name) for name in _SNAPSHOT_NAMES}
+            stored = {name: part for name, part in parts.items() if part is not None}
+            if not {"rows", "keywords"} <= stored.keys():
+                return None
+            generations = {part.generation for part in stored.values()}
+            if len(generations) != 1:
+                return None
+            (generation,) = generations
+            changes = self._store.changes_since(generation)
+            if changes.reload:
+                return None
+            content = {name: part.content for name, part in stored.items()}
+            retriever = Retriever.from_snapshot(content, weights=self._fusion_weights())
+        except StaleIndexError as error:
+            _log.warning("the stored index is made anew: %s", error.message)
+            return None
+        if len(changes.messages) > _REPLAY_SHARE * (len(retriever) + 1):
+            return None
+        model_id = self._store.active_embedder()
+        loaded = _Loaded(retriever, self._sessions(), generation, model_id)
+        loaded = self._replayed(loaded, changes, with_vectors=False)
+        self._add_all_vectors(retriever, model_id)
+        return loaded
+
+    def _from_rows(self) -> _Loaded:
+        retriever = Retriever(weights=self._fusion_weights())
+        sessions, model_id = self._sessions(), self._store.active_embedder()
+        retriever.add_messages(self._store.shown_messages(), sessions)
+        retriever.add_summaries(self._store.all_summaries())
+        self._add_all_vectors(retriever, model_id)
+        self._dates_at = None
+        return _Loaded(retriever, sessions, self._store.generation(), model_id)
+
+    def _replayed(self, loaded: _Loaded, changes: Changes, *, with_vectors: bool = True) -> _Loaded:
+        sessions = loaded.sessions
+        if len(changes.messages):
+            sessions = self._sessions()
+            new = self._store.shown_messages(after_generation=loaded.generation)
+            loaded.retriever.add_messages(new, sessions)
+        loaded.retriever.add_summaries(changes.summaries)
+        if with_vectors and len(changes.vectors):
+            loaded.retriever.add_vectors(
+                changes.vectors.model_id,
+                _message_ids(changes.vectors.message_ids),
+                changes.vectors.rows,
+            )
+        self._dates_at = None
+        return replace(loaded, sessions=sessions, generation=changes.generation)
+
+    def _add_all_vectors(self, retriever: Retriever, model_id: str | None) -> None:
+        if model_id is None:
+            return
+        columns = self._store.vectors(model_id)
+        if len(columns):
+            retriever.add_vectors(model_id, _message_ids(columns.message_ids), columns.rows)
+
+    def _load_dates(self, loaded: _Loaded) -> None:
+        if self._dates_at != loaded.generation:
+            loaded.retriever.add_dates(self._store.all_dates())
+            self._dates_at = loaded.generation
+
+    def _sessions(self) -> Mapping[SessionId, Session]:
+        return {session.id: session for session in self._store.sessions()}
+
+    def _fusion_weights(self) -> FusionWeights:
+        if self._weights is None:
+            self._weights = load_weights(self._weights_name)
+        return self._weights
+
+    def _found(
+        self, hits: Sequence[Hit], sessions: Mapping[SessionId, Session]
+    ) -> tuple[FoundMessage, ...]:
+        ids = [hit.message_id for hit in hits]
+        messages = self._store.messages(ids)
+        dates = self._store.dates_of(ids)
+        return tuple(
+            FoundMessage(hit, message, sessions[message.session_id], dates.get(message.id, ()))
+            for hit, message in zip(hits, messages, strict=True)
+        )
+
+    def _notices(self, loaded: _Loaded, embedded_by: str | None, mode: str) -> tuple[str, ...]:
+        if mode == "bm25" or not len(loaded.retriever):
+            return ()
+        if loaded.model_id is None:
+            return ("no message has a vector yet: found by words only (localmem work)",)
+        if embedded_by != loaded.model_id:
+            return (
+                f"the embedder {loaded.model_id} is not on this machine: found by words only "
+                "(localmem models pull)",
+            )
+        missing = loaded.retriever.without_vector
+        if missing:
+            return (
+                f"{missing:,} messages have no vector yet: found by words only (localmem work)",
+            )
+        return ()
+
+
+_SNAPSHOT_NAMES = ("rows", "keywords", "summary_sentences", "summary_keywords")
+
+
+def _message_ids(ids: NDArray[np.int64]) -> list[MessageId]:
+    return [MessageId(number) for number in ids.tolist()]
