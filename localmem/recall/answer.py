@@ -6,7 +6,6 @@ line, which messages support it, and when to say "not found". Nothing here searc
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from localmem.types import (
     Evidence,
     Layer,
     Role,
+    SearchResult,
     SessionId,
     Trace,
     TraceStep,
@@ -60,6 +60,19 @@ class Asked:
     people: Sequence[str] | None = None
     notices: tuple[str, ...] = ()
     search_seconds: float = 0.0
+
+    @classmethod
+    def from_search(cls, result: SearchResult, asked_at: datetime) -> Asked:
+        """The question of a search with all that it found."""
+        return cls(
+            question=result.query,
+            asked_at=asked_at,
+            evidence=[Evidence(one.message, one.dates, one.hit.score) for one in result.found],
+            sessions_total=result.sessions_total,
+            titles={one.session.id: one.session.title for one in result.found},
+            notices=result.notices,
+            search_seconds=result.seconds,
+        )
 
 
 @dataclass(slots=True)

@@ -16,18 +16,20 @@ from localmem.dates import describe, describe_day
 from localmem.entities import entities, expected_answer_type, named_participants
 from localmem.recall.citations import LONGEST_QUOTE
 from localmem.recall.evidence import sentences
-from localmem.types import AnswerType, Citation, Evidence, ResolvedDate, Role, SessionId
+from localmem.types import AnswerType, Citation, Evidence, ResolvedDate, SessionId
 from localmem.words import Analyser
 
-LEAST_SHARE = 0.34
+LEAST_SHARE = 0.25
 """Share of the question's telling words that the best sentence or its message must hold."""
 
 _MOST_LISTED = 4
 _LONGEST_ANSWER_WORDS = 16
-_RANK_DECAY = 0.06
+_NEWS_WEIGHT = 0.2
+_MOST_NEWS = 4
+_RANK_DECAY = 0.1
 _SPEAKER_BONUS = 0.25
 _TYPE_BONUS = 0.3
-_MESSAGE_WEIGHT = 0.4
+_MESSAGE_WEIGHT = 0.8
 _QUESTION_PENALTY = 0.4
 _NAMES_TYPES = frozenset({AnswerType.PERSON, AnswerType.PLACE})
 
@@ -41,8 +43,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _DURATION = re.compile(
-    rf"\b(?:(?:about|over|almost|nearly|around)\s)?(?:\d+|an?|{_NUMBER_WORDS}|few|several|couple of)"
-    r"(?:\s(?:and a half|more))?\s(?:years?|months?|weeks?|days?|hours?|minutes?|decades?)\b",
+    rf"\b(?:(?:about|over|almost|nearly|around)\s)?"
+    rf"(?:\d+|an?|{_NUMBER_WORDS}|few|several|couple of)(?:\s(?:and a half|more))?\s(?:years?|months?|weeks?|days?|hours?|minutes?|decades?)\b",
     re.IGNORECASE,
 )
 _CLAUSE_BREAK = re.compile(r"\s*(?:[;:–—]|,\s(?=(?:and|but|so|which|who|because)\b)|\s-\s|!|\?)\s*")
@@ -126,8 +128,11 @@ def _candidates(
             begin = max(message.text.find(sentence, begin), 0)
             dates = tuple(d for d in one.dates if begin <= d.begin < begin + len(sentence))
             span = _span(kind, sentence, dates, one, question)
-            here = len(telling.intersection(analyser.terms(sentence))) / max(len(telling), 1)
+            said = frozenset(analyser.terms(sentence))
+            here = len(telling & said) / max(len(telling), 1)
+            news = min(len(said - telling), _MOST_NEWS) / _MOST_NEWS
             score = here + _MESSAGE_WEIGHT * in_message + prior + _TYPE_BONUS * bool(span)
+            score += _NEWS_WEIGHT * news
             if sentence.endswith("?"):
                 score -= _QUESTION_PENALTY
             shown = span or _clause(sentence, telling, analyser)
@@ -182,9 +187,7 @@ def _clause(sentence: str, telling: frozenset[str], analyser: Analyser) -> str:
     shares = [len(telling.intersection(analyser.terms(part))) for part in parts]
     best = max(range(len(parts)), key=lambda i: (shares[i], -i))
     words = parts[best].split()
-    if len(words) <= _LONGEST_ANSWER_WORDS:
-        return parts[best]
-    return " ".join(words[:_LONGEST_ANSWER_WORDS])
+    return " ".join(words[:_LONGEST_ANSWER_WORDS]).strip(" .!?,")
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

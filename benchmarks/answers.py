@@ -1,0 +1,313 @@
+"""python -m benchmarks answers: how good answers are, by LoCoMo's own scorer.
+
+Each conversation is imported into a memory of its own through the product. Three arms are
+compared on the same questions: the product's finding and reading (`localmem`), plain BM25 turns
+without resolved dates before the same prompt and model (`bm25`), and the question alone
+(`closed-book`). Rows are written as they come, so that a run can go on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.answer_data import GoldQuestion, draw, locomo_questions, split_conversations
+from benchmarks.scoring import ADVERSARIAL, CATEGORY_NAMES, bleu_1, bootstrap_mean, locomo_f1
+from localmem.config import Config, load_config
+from localmem.memory import ImportOptions, Memory
+from localmem.paths import config_file
+from localmem.ports import Llm
+from localmem.recall.answer import Asked, answer_question
+from localmem.recall.reply import plain_line
+from localmem.shelf import ModelShelf
+from localmem.types import Answer, ChatMessage, Depth, Evidence, Role, SearchResult
+
+ARMS = ("localmem", "bm25", "closed-book")
+DEFAULT_EVIDENCE = 10
+_CLOSED_BOOK = (
+    "Answer the question with only the few words that answer it: a name, a date, a number, or "
+    "several things separated by commas. No sentence. Guess where you do not know."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One question with what was answered and how good that was. `f1` is 0.0 in category 5."""
+
+    key: str
+    category: int
+    question: str
+    gold: str
+    answer: str
+    found: bool
+    f1: float
+    bleu_1: float
+    seconds: float
+    prompt_tokens: int
+    completion_tokens: int
+    sessions_opened: int
+    sessions_total: int
+    cited: int
+    depth: str
+    model_id: str | None
+    notices: tuple[str, ...] = ()
+
+
+Ask = Callable[[GoldQuestion], Answer]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("--dataset", choices=["locomo"], default="locomo")
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--model", default=None, help="name of the catalog, or a path")
+    parser.add_argument("--depth", choices=["instant", "direct", "auto"], default="direct")
+    parser.add_argument("--arm", choices=ARMS, default="localmem")
+    parser.add_argument("--evidence", type=int, default=DEFAULT_EVIDENCE, metavar="MESSAGES")
+    parser.add_argument("--limit", type=int, default=None, metavar="N")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--categories", default="1,2,3,4")
+    parser.add_argument("--resume", action="store_true", help="go on where OUT's rows end")
+    parser.add_argument("--json", type=Path, required=True, metavar="OUT", dest="out")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, score and write OUT (figures) and OUT's neighbour .jsonl (a row a question)."""
+    categories = {int(part) for part in args.categories.split(",")}
+    questions = draw(locomo_questions(args.data, categories), args.limit, args.seed)
+    rows_file = args.out.with_suffix(".jsonl")
+    rows = _known_rows(rows_file, questions) if args.resume else {}
+    if not args.resume:
+        rows_file.unlink(missing_ok=True)
+    with _asker(args) as ask, rows_file.open("a", encoding="utf-8") as out:
+        for question in questions:
+            if question.key in rows:
+                continue
+            rows[question.key] = _row(question, ask(question))
+            out.write(json.dumps(asdict(rows[question.key]), ensure_ascii=False) + "\n")
+            out.flush()
+            _tell(len(rows), len(questions), list(rows.values()))
+    report = {**_settings(args), **summary([rows[question.key] for question in questions])}
+    args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
+    print(json.dumps(report, indent=2))
+    return 0
+
+
+def summary(rows: Sequence[AnswerRow]) -> dict[str, Any]:
+    """The figures of a run: F1 and BLEU-1 with intervals and by category, costs, refusals."""
+    scored = [row for row in rows if row.category != ADVERSARIAL]
+    adversarial = [row for row in rows if row.category == ADVERSARIAL]
+    by_category = {
+        CATEGORY_NAMES[number]: _figures([row for row in scored if row.category == number])
+        for number in sorted({row.category for row in scored})
+    }
+    means = [float(figures["f1"]) for figures in by_category.values()]
+    return {
+        "n": len(rows),
+        **_figures(scored),
+        "f1_interval_95": _interval([row.f1 for row in scored]),
+        "f1_mean_of_categories": _mean(means),
+        "by_category": by_category,
+        "refused_answerable": _mean([float(not row.found) for row in scored]),
+        "refused_adversarial": _mean([float(not row.found) for row in adversarial]),
+        "adversarial_n": len(adversarial),
+        "cited_share": _mean([float(row.cited > 0) for row in rows if row.found]),
+        "seconds_per_question": _mean([row.seconds for row in rows]),
+        "prompt_tokens_per_question": _mean([float(row.prompt_tokens) for row in rows]),
+        "completion_tokens_per_question": _mean([float(row.completion_tokens) for row in rows]),
+        "history_opened_share": _mean(
+            [row.sessions_opened / row.sessions_total for row in rows if row.sessions_total]
+        ),
+        "depths": sorted({row.depth for row in rows}),
+        "model_ids": sorted({row.model_id for row in rows if row.model_id}),
+    }
+
+
+# --- Asking -------------------------------------------------------------------------------
+
+
+@contextmanager
+def _asker(args: argparse.Namespace) -> Iterator[Ask]:
+    """How this run answers a question, with its memories and its model open."""
+    config = _config(args.model)
+    with ExitStack() as stack:
+        llm = None if args.depth == "instant" else stack.enter_context(_opened_llm(config))
+        if args.arm == "closed-book":
+            yield lambda question: _closed_book(question, _needed(llm))
+            return
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        memories = _memories(args.data, folder, config, stack)
+        ended = {name: _last_moment(memory) for name, memory in memories.items()}
+
+        def ask(question: GoldQuestion) -> Answer:
+            memory, asked_at = memories[question.conversation], ended[question.conversation]
+            return _from_evidence(question, memory, asked_at, args, llm)
+
+        yield ask
+
+
+def _from_evidence(
+    question: GoldQuestion,
+    memory: Memory,
+    asked_at: datetime,
+    args: argparse.Namespace,
+    llm: Llm | None,
+) -> Answer:
+    mode = "bm25" if args.arm == "bm25" else None
+    result = memory.search(question.text, k=args.evidence, mode=mode, asked_at=asked_at)
+    asked = Asked.from_search(result, asked_at)
+    if args.arm == "bm25":
+        asked = replace(asked, evidence=[_undated(one) for one in asked.evidence])
+    return answer_question(asked, depth=Depth(args.depth), llm=llm)
+
+
+def _undated(one: Evidence) -> Evidence:
+    return replace(one, dates=())
+
+
+def _closed_book(question: GoldQuestion, llm: Llm) -> Answer:
+    """The control: what the model says without any memory."""
+    began = time.perf_counter()
+    completion = llm.complete(
+        [ChatMessage(Role.SYSTEM, _CLOSED_BOOK), ChatMessage(Role.USER, question.text)],
+        max_tokens=48,
+    )
+    nothing = SearchResult(question.text, "none", (), 0, 0.0)
+    asked_at = datetime.now(UTC)
+    blank = answer_question(Asked.from_search(nothing, asked_at), depth=Depth.INSTANT)
+    trace = replace(
+        blank.trace,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        seconds=time.perf_counter() - began,
+        model_id=llm.model_id,
+    )
+    return replace(blank, text=plain_line(completion.text), found=True, trace=trace)
+
+
+def _memories(
+    data: Path, folder: Path, config: Config, stack: ExitStack
+) -> Mapping[str, Memory]:
+    memories: dict[str, Memory] = {}
+    for name, file in split_conversations(data, folder).items():
+        memory = Memory.open(folder / f"{name}.duckdb", config=config, idle_s=3600.0)
+        memories[name] = stack.enter_context(memory)
+        memory.import_(file, ImportOptions(tz=UTC))
+        print(f"{name}: {memory.stats().messages} messages", file=sys.stderr)
+    return memories
+
+
+def _last_moment(memory: Memory) -> datetime:
+    return memory.stats().last_said_at or datetime.now(UTC)
+
+
+def _config(model: str | None) -> Config:
+    config = load_config(config_file())
+    return config if model is None else replace(config, models=replace(config.models, llm=model))
+
+
+@contextmanager
+def _opened_llm(config: Config) -> Iterator[Llm]:
+    llm = ModelShelf.open(config).llm()
+    try:
+        yield llm
+    finally:
+        llm.close()
+
+
+def _needed(llm: Llm | None) -> Llm:
+    if llm is None:
+        raise SystemExit("closed-book needs a model: --depth direct")
+    return llm
+
+
+# --- Rows and figures ---------------------------------------------------------------------
+
+
+def _row(question: GoldQuestion, answer: Answer) -> AnswerRow:
+    scored = question.category != ADVERSARIAL
+    trace = answer.trace
+    return AnswerRow(
+        key=question.key,
+        category=question.category,
+        question=question.text,
+        gold=question.gold,
+        answer=answer.text,
+        found=answer.found,
+        f1=locomo_f1(answer.text, question.gold, question.category) if scored else 0.0,
+        bleu_1=bleu_1(answer.text, question.gold) if scored else 0.0,
+        seconds=trace.seconds,
+        prompt_tokens=trace.prompt_tokens,
+        completion_tokens=trace.completion_tokens,
+        sessions_opened=trace.sessions_opened,
+        sessions_total=trace.sessions_total,
+        cited=len(answer.citations),
+        depth=trace.depth.value,
+        model_id=trace.model_id,
+        notices=answer.notices,
+    )
+
+
+def read_rows(path: Path) -> dict[str, AnswerRow]:
+    """The rows of a run by question key; a last line that was cut off is left out."""
+    rows: dict[str, AnswerRow] = {}
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.endswith("\n"):
+            values = json.loads(line)
+            rows[values["key"]] = AnswerRow(**{**values, "notices": tuple(values["notices"])})
+    return rows
+
+
+def _known_rows(path: Path, questions: Sequence[GoldQuestion]) -> dict[str, AnswerRow]:
+    if not path.exists():
+        return {}
+    wanted = {question.key for question in questions}
+    rows = {key: row for key, row in read_rows(path).items() if key in wanted}
+    lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows.values()]
+    path.write_text("".join(lines), encoding="utf-8")
+    return rows
+
+
+def _figures(rows: Sequence[AnswerRow]) -> dict[str, float]:
+    return {
+        "f1": _mean([row.f1 for row in rows]),
+        "bleu_1": _mean([row.bleu_1 for row in rows]),
+        "questions": len(rows),
+    }
+
+
+def _interval(values: Sequence[float]) -> list[float]:
+    interval = bootstrap_mean(values)
+    return [round(interval.low, 4), round(interval.high, 4)]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), 4) if values else 0.0
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "dataset": args.dataset,
+        "arm": args.arm,
+        "depth": args.depth,
+        "evidence": args.evidence,
+        "categories": args.categories,
+        "limit": args.limit,
+        "seed": args.seed,
+        "engine": load_config(config_file()).models.engine,
+    }
+
+
+def _tell(done: int, total: int, rows: Sequence[AnswerRow]) -> None:
+    scored = [row.f1 for row in rows if row.category != ADVERSARIAL]
+    sys.stderr.write(f"\r{done}/{total} F1 {_mean(scored):.3f}")
+    sys.stderr.flush()
