@@ -17,7 +17,8 @@ SAID_AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 PIECES = (
     "yesterday", "last week", "next Friday", "on Friday", "this weekend", "two months ago",
     "in March", "March 3rd", "3 March 2022", "2022-03-03", "3/4/2023", "since 2016", "the 15th",
-    "in the 90s",     "last Christmas", "the other day", "We went", "we will go", "it may", "3.14", "the week before",
+    "in the 90s", "last Christmas", "the other day",
+    "We went", "we will go", "it may", "3.14", "the week before",
     "earlier this year", "end of last month", "Easter 2024", "hace dos días", "vor drei Wochen",
     "il y a un an", "gestern", "I've been here for three years", "next spring", "from 2015 to 2018",
     "February 30th", "31/31/2023", "999 years ago", "İstanbul", "日本", "ß", ".", "!", "\n", "’s",
@@ -115,7 +116,7 @@ def test_last_week_said_on_a_sunday_is_the_seven_days_before_in_english_only() -
 
 
 def test_the_week_before_counts_from_the_date_named_earlier() -> None:
-    found = resolve("I moved on 20 March 2023 but I packed the week before.", SAID_AT)
+    found = resolve("I left on 20 March 2023 but I packed the week before.", SAID_AT)
 
     assert describe(found[1]) == "13 to 19 March 2023"
 
@@ -123,7 +124,7 @@ def test_the_week_before_counts_from_the_date_named_earlier() -> None:
 def test_this_weekend_told_in_the_past_midweek_stays_unresolved() -> None:
     wednesday = datetime(2023, 5, 10, 12, 0, tzinfo=UTC)
 
-    assert resolve("My band got a gig this weekend", wednesday) == ()
+    assert resolve("The shop got a delivery this weekend", wednesday) == ()
 
 
 def test_the_nearest_verb_of_the_sentence_decides() -> None:
@@ -142,11 +143,11 @@ def test_a_question_without_tense_asks_of_the_past() -> None:
 
 
 def test_annotating_writes_dates_beside_relative_words_only() -> None:
-    text = "I went yesterday to see what I painted in 2019."
+    text = "I went yesterday to see what I built in 2019."
 
     annotated = annotate(text, resolve(text, SAID_AT))
 
-    assert annotated == "I went yesterday (7 May 2023) to see what I painted in 2019."
+    assert annotated == "I went yesterday (7 May 2023) to see what I built in 2019."
 
 
 def test_a_week_is_told_from_the_message_where_its_time_is_given() -> None:

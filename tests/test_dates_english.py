@@ -59,13 +59,13 @@ We were there the weekend before | the weekend before: the weekend of 6 May 2023
 Last weekend we camped | Last weekend: the weekend of 6 May 2023
 This weekend we are camping | This weekend: the weekend of 13 May 2023
 This weekend we went camping | This weekend: the weekend of 6 May 2023
-That trip this past weekend was fun | this past weekend: the weekend of 6 May 2023
+The fair this past weekend was fun | this past weekend: the weekend of 6 May 2023
 Next weekend we camp | Next weekend: the weekend of 20 May 2023
 Two weekends ago we camped | Two weekends ago: the weekend of 29 April 2023
 Last month I moved | Last month: April 2023
 I moved this month | this month: May 2023
 I move next month | next month: June 2023
-I painted that lake sunrise last year | last year: 2022
+I rebuilt the shed last year | last year: 2022
 The year before last I graduated | The year before last: 2021
 This year I read more | This year: 2023
 Next year I graduate | Next year: 2024
@@ -73,7 +73,7 @@ The last year of college was hard | nothing
 The last week of school was fun | nothing
 Last Saturday I ran a race | Last Saturday: 6 May 2023
 Last Monday I ran a race | Last Monday: 1 May 2023
-Last Fri I took my kids out | Last Fri: 5 May 2023
+Last Fri I sold my bike | Last Fri: 5 May 2023
 This Friday we dance | This Friday: 12 May 2023
 This coming Friday we dance | This coming Friday: 12 May 2023
 Next Friday we dance | Next Friday: 19 May 2023
@@ -137,7 +137,7 @@ I have lived here since 2016 | since 2016: since 2016
 I have lived here since March 2020 | since March 2020: since March 2020
 I have been ill since last Monday | since last Monday: since 1 May 2023
 I've known her for three years | for three years: since 2020
-Seven years now, and I still paint | Seven years: since 2016
+Seven years now, and I still row | Seven years: since 2016
 I have been to Paris for 3 days | nothing
 I love music from the 90s | the 90s: the 1990s
 The early 1980s were loud | The early 1980s: January 1980 to April 1983

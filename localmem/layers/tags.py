@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-KINDS = ("question", "plan", "event", "wish", "code", "photo", "greeting", "chat")
+KINDS = ("question", "plan", "event", "wish", "photo", "greeting", "chat")
 """Labels for what a turn does, beside what it is about; "chat" where nothing else tells."""
 
 _TOKEN = re.compile(r"[^\W_]+")
@@ -72,7 +72,7 @@ def choose_tags(
 ) -> tuple[str, ...]:
     """The leading topics, then kinds to fill up; always room for one kind."""
     kept = list(topics)[: at_most - 1]
-    return tuple([*kept, *kinds][:at_most])
+    return tuple(dict.fromkeys([*kept, *kinds]))[:at_most]
 
 
 def _topics(tokens: Iterable[str], known: Lexicon) -> Iterator[str]:
