@@ -10,14 +10,21 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localmem.errors import GenerationError
-from localmem.ports import FloatMatrix, JsonSchema
-from localmem.types import ChatMessage, Choice, Completion
+from localmem.config import Config
+from localmem.errors import GenerationError, ModelNotFoundError
+from localmem.ports import Embedder, FloatMatrix, JsonSchema, Llm
+from localmem.store import Store
+from localmem.types import ChatMessage, Choice, Completion, Finding
+
+if TYPE_CHECKING:
+    from localmem.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +219,63 @@ class FixedClock:
     def advance(self, **timespan: float) -> None:
         """Move on by `timedelta(**timespan)`."""
         self.moment += timedelta(**timespan)
+
+
+@dataclass
+class FixedModels:
+    """A model source with given models; without `llm` it says that none is there."""
+
+    the_embedder: Embedder = field(default_factory=HashEmbedder)
+    the_llm: Llm | None = None
+    trusted: bool = True
+
+    def embedder(self, name: str | None = None) -> Embedder:
+        return self.the_embedder
+
+    def embedder_of(self, model_id: str | None) -> Embedder:
+        """The embedder, where it has this id.
+
+        Raises:
+            ModelNotFoundError: it has another.
+        """
+        if model_id not in (None, self.the_embedder.model_id):
+            raise ModelNotFoundError(f"{model_id} is not on this machine")
+        return self.the_embedder
+
+    def llm(self) -> Llm:
+        """The language model.
+
+        Raises:
+            ModelNotFoundError: there is none.
+        """
+        if self.the_llm is None:
+            raise ModelNotFoundError("no language model is on this machine")
+        return self.the_llm
+
+    def reads_well(self, model_id: str) -> bool:
+        return self.trusted
+
+    def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
+        return ()
+
+
+def build_memory(
+    path: Path,
+    *,
+    models: FixedModels | None = None,
+    clock: FixedClock | None = None,
+    config: Config | None = None,
+    patience_s: float = 10.0,
+) -> Memory:
+    """A real memory at `path` with fake models and a clock that stands still in 2026."""
+    from localmem.memory import Memory
+
+    return Memory(
+        Store(path, patience_s=patience_s),
+        config=config or Config(),
+        clock=clock or FixedClock(datetime(2026, 11, 30, 12, 0, tzinfo=UTC)),
+        models=models or FixedModels(),
+    )
 
 
 def _features(word: str) -> list[tuple[str, float]]:
