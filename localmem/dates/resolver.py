@@ -7,11 +7,11 @@ Pure: a text and a time in, dates out. Never the present: a message of ten years
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime
 
 from localmem.dates.found import Found, Tense
-from localmem.dates.language import Language, all_cues, guess_language, language_table
+from localmem.dates.language import Language, Rule, all_cues, guess_language, language_table
 from localmem.dates.named import NAMED
 from localmem.dates.relative import RELATIVE
 from localmem.dates.spans import Span
@@ -19,6 +19,8 @@ from localmem.types import ResolvedDate
 
 _TOKEN = re.compile(r"\w+")
 _SINCE_REACH = 24
+_CUE_REACH = 120
+_SHORT_TEXT = 2 * _CUE_REACH
 _BLOCKS = (
     "nothing"  # a use of these words that names no date: other rules must not read one into it
 )
@@ -74,15 +76,50 @@ def _matches(
     lowered: str, tokens: Iterable[str], table: Language
 ) -> list[tuple[str, re.Match[str]]]:
     """Every rule's matches, the leftmost first and of these the longest."""
-    rules = {
-        id(rule): rule
-        for token in table.rules_by_cue.keys() & set(tokens)
-        for rule in table.rules_by_cue[token]
-    }
-    found = [
-        (rule.meaning, match) for rule in rules.values() for match in rule.pattern.finditer(lowered)
-    ]
+    cues = table.rules_by_cue.keys() & set(tokens)
+    rules: dict[int, tuple[Rule, list[str]]] = {}
+    for cue in cues:
+        for rule in table.rules_by_cue[cue]:
+            rules.setdefault(id(rule), (rule, []))[1].append(cue)
+    if len(lowered) <= _SHORT_TEXT:
+        found = [
+            (rule.meaning, match)
+            for rule, _ in rules.values()
+            for match in rule.pattern.finditer(lowered)
+        ]
+    else:
+        places = _places(lowered, cues)
+        found = [
+            (rule.meaning, match)
+            for rule, own in rules.values()
+            for begin, stop in _windows([place for cue in own for place in places[cue]])
+            for match in rule.pattern.finditer(lowered, begin, stop)
+        ]
     return sorted(found, key=_leftmost_longest)
+
+
+def _places(lowered: str, cues: Collection[str]) -> dict[str, list[int]]:
+    """Where each cue stands."""
+    places: dict[str, list[int]] = {cue: [] for cue in cues}
+    for token in _TOKEN.finditer(lowered):
+        if token.group() in places:
+            places[token.group()].append(token.start())
+    if "/" in places:
+        places["/"] = [match.start() for match in _SLASH_DATE.finditer(lowered)]
+    return places
+
+
+def _windows(places: list[int]) -> Iterable[tuple[int, int]]:
+    """Stretches of a long text around a rule's cues: no expression reaches further from its cue."""
+    begin, stop = -1, -1
+    for place in sorted(places):
+        if place - _CUE_REACH > stop:
+            if stop >= 0:
+                yield begin, stop
+            begin = max(0, place - _CUE_REACH)
+        stop = place + _CUE_REACH
+    if stop >= 0:
+        yield begin, stop
 
 
 def _leftmost_longest(one: tuple[str, re.Match[str]]) -> tuple[int, int, int, str]:
