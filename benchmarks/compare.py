@@ -1,4 +1,4 @@
-"""python -m benchmarks compare A.json B.json: the paired difference of two runs on their questions."""
+"""python -m benchmarks compare A.json B.json: the paired gain of one run over another."""
 
 from __future__ import annotations
 

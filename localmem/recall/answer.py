@@ -18,7 +18,7 @@ from localmem.prompts import load_prompt
 from localmem.recall.citations import Support, find_support
 from localmem.recall.evidence import ShownEvidence, show_evidence
 from localmem.recall.extract import extract_answer
-from localmem.recall.refusal import NOT_FOUND, REFUSE_UNDER, about_somebody_else, says_not_found
+from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
 from localmem.recall.reply import plain_line
 from localmem.types import (
     Answer,
@@ -29,7 +29,6 @@ from localmem.types import (
     Depth,
     Evidence,
     Layer,
-    Role,
     SearchResult,
     SessionId,
     Trace,
@@ -37,8 +36,8 @@ from localmem.types import (
 )
 
 MAX_REPLY_TOKENS = 48
-_ROOM_FOR_TEMPLATE = 64
-"""Tokens that a chat template may add around the parts of a prompt."""
+_ROOM_FOR_TEMPLATE = 160
+"""Tokens that a chat template may add around the turns of a prompt."""
 
 OnToken = Callable[[str], None]
 
@@ -179,7 +178,7 @@ def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
     prompt = load_prompt("answer_question")
     question = _with_dates(asked.question, asked.asked_at)
     began = time.perf_counter()
-    room, by_budget = reader.room_for_evidence(f"{prompt.instructions}{prompt.request}{question}")
+    room, by_budget = reader.room_for_evidence(f"{prompt.text}\n{question}")
     shown = show_evidence(
         asked.evidence, asked.question, limit_tokens=room, count_tokens=reader.llm.count_tokens
     )
@@ -199,7 +198,7 @@ def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
     if not _read_reply(outcome, reader, messages) and not outcome.text:
         _fall_back(asked, outcome)
         return
-    _judge(asked, outcome, reader, messages)
+    _judge(asked, outcome)
 
 
 def _read_reply(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]) -> bool:
@@ -223,9 +222,7 @@ def _read_reply(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessa
     return True
 
 
-def _judge(
-    asked: Asked, outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]
-) -> None:
+def _judge(asked: Asked, outcome: _Outcome) -> None:
     """Find what supports the reply; refuse it where the evidence speaks against it."""
     began = time.perf_counter()
     if not outcome.text or says_not_found(outcome.text):
@@ -237,23 +234,10 @@ def _judge(
         outcome.text = NOT_FOUND
         outcome.notices.append(other)
         return
-    if outcome.complete and not reader.out_of_time and _is_denied(outcome, reader, messages):
-        outcome.text = NOT_FOUND
-        return
     outcome.found = True
     outcome.citations = support.citations
     outcome.notices += _support_notices(support)
     outcome.steps.append(_step("check", f"{support.share:.0%} supported", 0, began))
-
-
-def _is_denied(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]) -> bool:
-    """Whether the model itself, asked again, is sure that the evidence does not say this."""
-    if REFUSE_UNDER <= 0:
-        return False
-    check = load_prompt("check_answer").messages()[1]
-    said = ChatMessage(Role.ASSISTANT, outcome.text)
-    choice = reader.llm.choose([*messages, said, check], ["yes", "no"])
-    return choice.probabilities[0] < REFUSE_UNDER
 
 
 def _fall_back(asked: Asked, outcome: _Outcome) -> None:

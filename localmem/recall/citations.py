@@ -26,7 +26,11 @@ _FREE_WORDS_TEXT = """
     one two three four five six seven eight nine ten approximately around about nearly since
     before after week weekend day month year time because would enjoy
 """
-_NUMBER_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+_NUMBERS_TEXT = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty
+"""
+_NUMBER_WORDS = tuple(_NUMBERS_TEXT.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,15 @@ _NUMBER = re.compile(
     r"(?:\s(?:times?|years?|months?|weeks?|days?|hours?|kids|children|people|dogs|cats))?",
     re.IGNORECASE,
 )
+_ABOUT = r"(?:(?:about|over|almost|nearly|around)\s)?"
 _DURATION = re.compile(
-    rf"\b(?:(?:about|over|almost|nearly|around)\s)?"
-    rf"(?:\d+|an?|{_NUMBER_WORDS}|few|several|couple of)(?:\s(?:and a half|more))?\s(?:years?|months?|weeks?|days?|hours?|minutes?|decades?)\b",
+    rf"\b{_ABOUT}(?:\d+|an?|{_NUMBER_WORDS}|few|several|couple of)(?:\s(?:and a half|more))?"
+    r"\s(?:years?|months?|weeks?|days?|hours?|minutes?|decades?)\b",
     re.IGNORECASE,
 )
 _CLAUSE_BREAK = re.compile(r"\s*(?:[;:–—]|,\s(?=(?:and|but|so|which|who|because)\b)|\s-\s|!|\?)\s*")
-_REASON = re.compile(r"\b(?:because|since|so that|due to|as|to)\b\s.+", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|since|so that|due to|thanks to)\b\s.+", re.IGNORECASE)
+_PURPOSE = re.compile(r"\b(?:in order )?to\s[a-z].+")
 _OPENER = re.compile(
     r"^(?:(?:hey|hi|hello|wow|oh|yeah|yes|no|thanks|thank you|well|so|and|but|also|absolutely|sure"
     r"|definitely|haha|ok|okay|aw+)\b[,!. ]*(?:\w+[,!]\s)?)+",
@@ -167,7 +169,7 @@ def _span(
         case AnswerType.NUMBER:
             return _first(_NUMBER, sentence)
         case AnswerType.REASON:
-            return _first(_REASON, sentence).rstrip(".!")
+            return (_first(_REASON, sentence) or _first(_PURPOSE, sentence)).rstrip(".!")
         case AnswerType.PERSON | AnswerType.PLACE:
             asked = question.casefold()
             fresh = [n for n in entities(sentence) if n.casefold() not in asked]

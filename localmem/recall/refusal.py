@@ -14,9 +14,6 @@ from localmem.types import Evidence, Role
 
 NOT_FOUND = "I don't find that in your memory."
 
-REFUSE_UNDER = 0.0
-"""Probability of "yes, this is said" under which an answer is withheld."""
-
 _NOT_FOUND_WORDS = re.compile(
     r"^(?:\(?(?:none|unknown|n/?a|nothing|not found|not (?:specified|mentioned|stated|given|known)"
     r"|no (?:information|answer|mention|data)|there is no (?:information|mention)"
