@@ -175,3 +175,26 @@ def test_a_name_with_a_quote_is_only_a_name(tmp_path: Path) -> None:
         import_id = store.begin_import("f", "s", NOW)
         assert store.undo_import(import_id).messages == 0
         assert store.list_imports()[0].undone
+
+
+def test_rewriting_through_a_link_keeps_the_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.duckdb", tmp_path / "link.duckdb"
+    with Store(real) as store:
+        import_id = store.begin_import("f", "s", NOW)
+    link.symlink_to(real)
+    with Store(link) as store:
+        store.undo_import(import_id)
+    assert link.is_symlink()
+    with Store(real) as store:
+        assert store.list_imports()[0].undone
+
+
+def test_a_program_that_ends_without_closing_leaves_a_good_memory(tmp_path: Path) -> None:
+    path = tmp_path / "memory.duckdb"
+    script = (
+        "import sys; from pathlib import Path; from localmem.store import Store\n"
+        "store = Store(Path(sys.argv[1]), idle_s=60); store.set_owner('Anna')\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    with Store(path, patience_s=1) as store:
+        assert store.find_participant("anna").is_owner

@@ -55,8 +55,8 @@ class Store:
 
         `patience_s`: how long to wait for other processes before StoreLockedError.
         """
-        self.path = path
-        self._lease = Lease(path, patience_s=patience_s, idle_s=idle_s)
+        self.path = path.resolve()  # rewriting must replace the file, not a link to it
+        self._lease = Lease(self.path, patience_s=patience_s, idle_s=idle_s)
 
     def __enter__(self) -> Self:
         return self

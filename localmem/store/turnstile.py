@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from localmem.errors import StoreError, StoreLockedError
@@ -76,7 +77,8 @@ class Turnstile:
         finally:
             _unlock(turn)
             os.close(turn)
-        _write_note(self._held)
+        with suppress(OSError):  # on a full disk the note is missing, and that is all
+            _write_note(self._held)
 
     def leave(self) -> None:
         """Give the right back; nothing happens where it is not held."""
