@@ -207,7 +207,8 @@ def test_filters_hold_before_ranking(memory: Memory, export: Path) -> None:
     memory.import_(export, UTC_ZONE)
     later = memory.search("apple", limits=SearchFilter(since=date(2026, 3, 3)))
     assert later.found == ()
-    assistant = memory.search("4711", limits=SearchFilter(participant="Assistant"))
+    (name,) = (p.name for p in memory.store.participants() if p.is_assistant)
+    assistant = memory.search("4711", limits=SearchFilter(participant=name.upper()))
     assert {f.message.role.value for f in assistant.found} == {"assistant"}
 
 
