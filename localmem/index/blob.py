@@ -70,6 +70,16 @@ def unpack(snapshot: bytes, *, kind: str) -> Unpacked:
     return Unpacked(head["stamp"], _arrays(head["arrays"], body, 8 + head_length))
 
 
+def kind_of(snapshot: bytes) -> str:
+    """The kind in a snapshot's stamp, unchecked; "" where it is not a snapshot."""
+    start = len(_MAGIC) + _HASH
+    if not snapshot.startswith(_MAGIC) or len(snapshot) < start + 8:
+        return ""
+    length = int.from_bytes(snapshot[start : start + 8], "little")
+    head = json.loads(snapshot[start + 8 : start + 8 + length])
+    return str(head["stamp"].get("kind", ""))
+
+
 def _arrays(listed: list[Any], body: memoryview, place: int) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in listed:

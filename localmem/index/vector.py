@@ -120,9 +120,7 @@ class ExactVectors:
         return best_ids(self._ids, self.scores(query), k)
 
     def to_bytes(self) -> bytes:
-        return pack(
-            vector_stamp(_KIND, self), {"ids": self._ids, "matrix": self.matrix}
-        )
+        return pack(vector_stamp(_KIND, self), {"ids": self._ids, "matrix": self.matrix})
 
     @classmethod
     def from_bytes(cls, snapshot: bytes, *, model_id: str, dimension: int) -> ExactVectors:

@@ -84,9 +84,9 @@ class Corpus:
         code = {name: number for number, name in enumerate(self.speakers)}
         self.speaker_codes = _ints(code[r.speaker] for r in self.rows)
         self.starts = np.flatnonzero(np.diff(self.session_ids, prepend=-1 - 2**62))
-        self.session_numbers = np.cumsum(
-            np.isin(np.arange(len(self.rows)), self.starts)
-        ).astype(np.int64) - 1
+        self.session_numbers = (
+            np.cumsum(np.isin(np.arange(len(self.rows)), self.starts)).astype(np.int64) - 1
+        )
         self._place = {int(m): place for place, m in enumerate(self.message_ids)}
 
     def __len__(self) -> int:

@@ -1,0 +1,31 @@
+"""`python -m benchmarks COMMAND`: every number in the documents comes from one of these."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "retrieval": ("benchmarks.retrieval", "recall of gold messages and sessions, speed"),
+    "train-fusion": ("benchmarks.train_fusion", "learn the shipped fusion weights"),
+    "answers": ("benchmarks.answers", "token F1 of answers"),
+    "engines": ("benchmarks.engines", "language-model engines side by side"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the named command; its module is imported only then."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, (_, summary) in COMMANDS.items():
+        commands.add_parser(name, help=summary, add_help=False)
+    chosen = parser.parse_args(arguments[:1]).command
+    module = importlib.import_module(COMMANDS[chosen][0])
+    own = argparse.ArgumentParser(prog=f"python -m benchmarks {chosen}")
+    module.add_arguments(own)
+    return int(module.run(own.parse_args(arguments[1:])))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

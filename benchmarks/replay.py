@@ -1,0 +1,130 @@
+"""A benchmark's history in a retriever, without a memory file: for learning fusion weights.
+
+Sessions, text and pieces are made by the product's own code, so that the signals are those of a
+real search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.datasets import SESSION_GAP, History, MessageKey, Question
+from localmem.ports import Embedder, FloatMatrix
+from localmem.recall.retrieve import Retriever
+from localmem.store.grouping import split_sessions
+from localmem.types import (
+    ConversationId,
+    ImportedConversation,
+    Message,
+    MessageId,
+    ParticipantId,
+    Session,
+    SessionId,
+    TurnId,
+)
+
+Embed = Callable[[Sequence[str]], FloatMatrix]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A history with everything indexed. `question_vectors` float32 (questions, dimension)."""
+
+    history: History
+    messages: tuple[Message, ...]
+    retriever: Retriever
+    question_vectors: FloatMatrix
+    keys: dict[MessageKey, MessageId]
+    chats: dict[str, frozenset[SessionId]]
+
+    def gold(self, question: Question) -> frozenset[MessageId]:
+        """The gold messages of a question; empty where only sessions are known."""
+        return frozenset(self.keys[key] for key in question.gold)
+
+    def gold_sessions(self, question: Question) -> frozenset[SessionId]:
+        """The sessions that hold the answer."""
+        named = {s for chat in question.gold_conversations for s in self.chats.get(chat, ())}
+        gold = self.gold(question)
+        return frozenset(named or {m.session_id for m in self.messages if m.id in gold})
+
+
+def replay(history: History, embedder: Embedder, cache: Path | None = None) -> Replay:
+    """Indexes a history. `cache` is a folder where vectors are kept between runs."""
+    messages: list[Message] = []
+    sessions: dict[SessionId, Session] = {}
+    keys: dict[MessageKey, MessageId] = {}
+    chats: dict[str, frozenset[SessionId]] = {}
+    speakers: dict[str, int] = {}
+    for number, conversation in enumerate(history.conversations):
+        first = len(sessions)
+        for turns in split_sessions(conversation, SESSION_GAP):
+            session_id = SessionId(len(sessions) + 1)
+            said = [(turn, m) for turn, part in enumerate(turns) for m in part]
+            base = len(messages)
+            for ordinal, (turn, m) in enumerate(said):
+                message_id = MessageId(len(messages) + 1)
+                keys[conversation.source_id, m.source_id] = message_id
+                messages.append(
+                    Message(
+                        id=message_id,
+                        turn_id=TurnId(base + turn + 1),
+                        session_id=session_id,
+                        participant_id=ParticipantId(speakers.setdefault(m.speaker, len(speakers))),
+                        speaker=m.speaker,
+                        role=m.role,
+                        ordinal=ordinal,
+                        text=m.text,
+                        said_at=m.said_at,
+                        attachment_text=m.attachment_text,
+                    )
+                )
+            sessions[session_id] = _session(session_id, number, conversation, len(turns), len(said))
+        chats[conversation.source_id] = frozenset(
+            SessionId(i) for i in range(first + 1, len(sessions) + 1)
+        )
+    retriever = Retriever()
+    retriever.add_messages(messages, sessions)
+    pieces = [(m.id, piece) for m in messages for piece in embedder.split(m.whole_text)]
+    vectors = _embedded([text for _, text in pieces], embedder.embed_passages, embedder, cache)
+    retriever.add_vectors(embedder.model_id, [message_id for message_id, _ in pieces], vectors)
+    questions = [q.text for q in history.questions]
+    asked = _embedded(
+        questions, lambda t: np.stack([embedder.embed_query(q) for q in t]), embedder, cache
+    )
+    return Replay(history, tuple(messages), retriever, asked, keys, chats)
+
+
+def _session(
+    session_id: SessionId, number: int, conversation: ImportedConversation, turns: int, said: int
+) -> Session:
+    return Session(
+        id=session_id,
+        conversation_id=ConversationId(number + 1),
+        title=conversation.title,
+        source=conversation.source,
+        kind=conversation.kind,
+        started_at=None,
+        ended_at=None,
+        turn_count=turns,
+        message_count=said,
+    )
+
+
+def _embedded(
+    texts: Sequence[str], embed: Embed, embedder: Embedder, cache: Path | None
+) -> FloatMatrix:
+    if cache is None:
+        return embed(texts)
+    key = hashlib.sha256("\0".join([embedder.model_id, *texts]).encode()).hexdigest()[:24]
+    file = cache / f"{key}.npy"
+    if file.exists():
+        return np.asarray(np.load(file), np.float32)
+    vectors = embed(texts)
+    cache.mkdir(parents=True, exist_ok=True)
+    np.save(file, vectors)
+    return vectors

@@ -1,0 +1,371 @@
+"""Finding messages: rows and indexes together, four modes, filters before ranking.
+
+The caller hands in messages, vectors and L0 lines, and keeps the snapshots; nothing here knows
+the store or loads a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+import numpy as np
+
+from localmem.errors import UsageError
+from localmem.index.fusion import FusionWeights, load_weights
+from localmem.index.keyword import KeywordIndex
+from localmem.index.vector import ExactVectors, VectorIndex
+from localmem.ports import FloatMatrix
+from localmem.recall.corpus import NO_DAY, Bools, Corpus, CorpusRow, Floats, Ints, index_text
+from localmem.recall.fusion_features import features
+from localmem.recall.signals import BaseScores, measure, names_in
+from localmem.recall.snapshots import rows_from_bytes, rows_to_bytes
+from localmem.recall.summaries import SummaryIndex
+from localmem.types import (
+    Hit,
+    Message,
+    MessageId,
+    ResolvedDate,
+    SearchFilter,
+    Session,
+    SessionId,
+    TurnSummary,
+)
+from localmem.words import words
+
+MODES = ("learned", "rrf", "bm25", "dense")
+HNSW_FROM = 50_000
+"""From this number of vectors on, the approximate index is worth its graph."""
+
+_LEAST_COSINE = 0.1
+"""Below it a vector is no evidence: unrelated sentences reach about this much."""
+
+DayRange = tuple[date, date]
+
+
+class Retriever:
+    """Finds messages. Not safe for concurrent calls: one lock each.
+
+    Everything that was added is found by the next search.
+    """
+
+    def __init__(
+        self, *, vectors: VectorIndex | None = None, weights: FusionWeights | None = None
+    ) -> None:
+        self._rows: dict[int, CorpusRow] = {}
+        self._keywords = KeywordIndex()
+        self._vectors = vectors
+        self._summaries = SummaryIndex()
+        self._days: dict[int, tuple[DayRange, ...]] = {}
+        self._weights = weights
+        self._view: _View | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The vector index in use, if any."""
+        return self._vectors
+
+    @property
+    def without_vector(self) -> int:
+        """How many messages have no vector (yet)."""
+        known = set() if self._vectors is None else set(self._vectors.ids.tolist())
+        return len(self._rows.keys() - known)
+
+    def add_messages(
+        self, messages: Sequence[Message], sessions: Mapping[SessionId, Session]
+    ) -> None:
+        """Indexes messages on the path to their conversation's current node; known ids are
+        indexed anew."""
+        self._forget_rows([int(m.id) for m in messages if int(m.id) in self._rows])
+        for message in messages:
+            self._rows[int(message.id)] = CorpusRow.of(message, sessions[message.session_id])
+        self._keywords.add([int(m.id) for m in messages], [index_text(m) for m in messages])
+        self._view = None
+
+    def add_vectors(
+        self, model_id: str, message_ids: Sequence[MessageId], vectors: FloatMatrix
+    ) -> None:
+        """Adds unit vectors, float32 (len(message_ids), dimension), the chunks of a message in
+        their order under its id; ids of messages that are not indexed are kept for later.
+
+        Raises:
+            StaleIndexError: the vectors have another dimension than those here.
+        """
+        if self._vectors is None:
+            self._vectors = ExactVectors(model_id, vectors.shape[1])
+        if len(self._vectors) + len(message_ids) > HNSW_FROM:
+            self._vectors = _approximate(self._vectors)
+        self._vectors.add([int(m) for m in message_ids], vectors)
+        self._view = None
+
+    def add_summaries(self, summaries: Sequence[TurnSummary]) -> None:
+        """Indexes L0 lines (mode `rrf`); a turn's newest line replaces its older one."""
+        self._summaries.add(summaries)
+
+    def add_dates(self, dates: Mapping[MessageId, Sequence[ResolvedDate]]) -> None:
+        """Tells which days the words of messages speak of."""
+        for message_id, resolved in dates.items():
+            self._days[int(message_id)] = tuple((d.start, d.end) for d in resolved)
+
+    def remove(self, message_ids: Iterable[MessageId]) -> None:
+        """Forgets messages with their vectors and days; L0 lines of turns that are gone too."""
+        gone = [int(m) for m in message_ids]
+        self._forget_rows(gone)
+        if self._vectors is not None:
+            self._vectors.remove(gone)
+        for message_id in gone:
+            self._days.pop(message_id, None)
+        self._summaries.keep_only({r.turn_id for r in self._rows.values()})
+        self._view = None
+
+    def search(
+        self,
+        query: str,
+        *,
+        embed_query: Floats | None = None,
+        mode: str = "learned",
+        k: int = 10,
+        limits: SearchFilter | None = None,
+        question_dates: Sequence[ResolvedDate] = (),
+    ) -> list[Hit]:
+        """The k best messages, best first, ties by the lower id. [] where nothing is evidence.
+
+        `embed_query` is the question's unit vector; without it the fusion by words alone is used.
+
+        Raises:
+            UsageError: no such mode, or `dense` without a vector.
+        """
+        if mode not in MODES:
+            raise UsageError(
+                f"no search mode is called {mode!r}", hint=f"one of {', '.join(MODES)}"
+            )
+        if mode == "dense" and embed_query is None:
+            raise UsageError("mode dense needs vectors", hint="localmem models pull")
+        view = self._current_view()
+        if not len(view.corpus) or not query.strip() or k < 1:
+            return []
+        base = self._base_scores(view, query, embed_query)
+        if mode == "learned":
+            scored = self._learned(view, base, query, question_dates)
+        else:
+            scored = self._plain(view, base, query, mode)
+        allowed = _allowed(view.corpus, limits or SearchFilter())
+        return _hits(view.corpus, scored, allowed, mode, k)
+
+    def measured(
+        self,
+        query: str,
+        embed_query: Floats | None = None,
+        question_dates: Sequence[ResolvedDate] = (),
+    ) -> tuple[Corpus, dict[str, Floats], dict[str, float]]:
+        """The rows, their signals and the question's features: what the fusion is learned from."""
+        view = self._current_view()
+        base = self._base_scores(view, query, embed_query)
+        signals, question = _measured(view, base, query, self._days, question_dates)
+        return view.corpus, signals, question
+
+    def snapshot(self) -> dict[str, bytes]:
+        """Everything but the days of the words, as bytes by name. L0 and vectors if there are."""
+        parts = {"rows": rows_to_bytes(list(self._rows.values()))}
+        parts["keywords"] = self._keywords.to_bytes()
+        if self._vectors is not None:
+            parts["vectors"] = self._vectors.to_bytes()
+        return parts | (self._summaries.to_bytes() if len(self._summaries) else {})
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        parts: Mapping[str, bytes],
+        *,
+        model_id: str = "",
+        dimension: int = 0,
+        weights: FusionWeights | None = None,
+    ) -> Retriever:
+        """The retriever of `snapshot`; without a `model_id` its vectors are left out.
+
+        Raises:
+            StaleIndexError: a part is damaged, or another embedder made the vectors.
+        """
+        retriever = cls(weights=weights)
+        retriever._rows = {int(r.message_id): r for r in rows_from_bytes(parts["rows"])}
+        retriever._keywords = KeywordIndex.from_bytes(parts["keywords"])
+        if "vectors" in parts and model_id:
+            retriever._vectors = _vectors_of(parts["vectors"], model_id, dimension)
+        if "summary_sentences" in parts:
+            retriever._summaries = SummaryIndex.from_bytes(dict(parts))
+        return retriever
+
+    def _forget_rows(self, message_ids: Sequence[int]) -> None:
+        if message_ids:
+            self._keywords.remove(message_ids)
+            for message_id in message_ids:
+                self._rows.pop(message_id, None)
+
+    def _current_view(self) -> _View:
+        if self._view is None:
+            self._view = _View(Corpus(self._rows.values()), self._keywords, self._vectors)
+        return self._view
+
+    def _base_scores(self, view: _View, query: str, embed_query: Floats | None) -> BaseScores:
+        terms = self._keywords.terms(query)
+        asked = self._keywords.query_terms(query)
+        parts = self._keywords.contributions(terms)[:, view.keyword_rows]
+        best, mean, first = view.cosines(embed_query)
+        return BaseScores(
+            parts, self._keywords.idf(terms), len(asked) - len(terms), best, mean, first
+        )
+
+    def _learned(
+        self, view: _View, base: BaseScores, query: str, question_dates: Sequence[ResolvedDate]
+    ) -> _Scored:
+        signals, question = _measured(view, base, query, self._days, question_dates)
+        if self._weights is None:
+            self._weights = load_weights()
+        model = self._weights.keyword if base.best is None else self._weights.full
+        inputs = model.inputs(signals)
+        parts = inputs * model.question_weights(question)[:, None]
+        around = signals["keyword_window"] > 0
+        near = around if base.best is None else around | (base.best >= _LEAST_COSINE)
+        return _Scored(parts.sum(axis=0), near, dict(zip(model.signals, parts, strict=True)))
+
+    def _plain(self, view: _View, base: BaseScores, query: str, mode: str) -> _Scored:
+        keyword = base.terms.sum(axis=0, dtype=np.float32)
+        if mode == "bm25":
+            return _Scored(keyword, keyword > 0, {"keyword": keyword})
+        if mode == "dense":
+            best = np.zeros(len(keyword), np.float32) if base.best is None else base.best
+            return _Scored(best, view.has_vector, {"vector": best})
+        found = self._summaries.scores(query, view.corpus, base.best)
+        own = keyword if base.best is None else keyword + base.best
+        # Within a turn the messages stand in the order of their own scores.
+        order = np.argsort(np.argsort(own, kind="stable"), kind="stable").astype(np.float32)
+        score = found.turns + found.boosts + order * np.float32(1e-9)
+        return _Scored(score, found.turns > 0, {"turn": found.turns, "boost": found.boosts})
+
+
+class _Scored:
+    """A score for each row, which rows have evidence at all, and the parts of the score."""
+
+    def __init__(self, scores: Floats, evident: Bools, parts: Mapping[str, Floats]) -> None:
+        self.scores, self.evident, self.parts = scores, evident, parts
+
+
+class _View:
+    """The corpus with the places of its rows in the indexes, made anew after a change."""
+
+    def __init__(self, corpus: Corpus, keywords: KeywordIndex, vectors: VectorIndex | None) -> None:
+        self.corpus = corpus
+        place = {message_id: row for row, message_id in enumerate(keywords.ids)}
+        self.keyword_rows = np.array([place[int(m)] for m in corpus.message_ids], np.int64)
+        self._vectors = vectors
+        places = np.zeros(0, np.int64) if vectors is None else corpus.places(vectors.ids)
+        self._known = places >= 0
+        self._places: Ints = places[self._known]
+        self._counts = np.bincount(self._places, minlength=len(corpus))
+        self.has_vector: Bools = self._counts > 0
+        self._first = np.unique(self._places, return_index=True)[1]
+
+    def cosines(
+        self, query: Floats | None
+    ) -> tuple[Floats, Floats, Floats] | tuple[None, None, None]:
+        """Best chunk's, mean and first chunk's cosine of each row; a row without a vector gets
+        the mean of the others. None where there is no query vector or no vectors."""
+        if query is None or self._vectors is None or not len(self._places):
+            return None, None, None
+        scores = self._vectors.scores(query)[self._known]
+        rows = len(self.corpus)
+        best = np.full(rows, -np.inf, np.float32)
+        np.maximum.at(best, self._places, scores)
+        sums = np.bincount(self._places, weights=scores, minlength=rows)
+        mean = (sums / np.maximum(self._counts, 1)).astype(np.float32)
+        first = np.zeros(rows, np.float32)
+        first[self._places[self._first]] = scores[self._first]
+        for values in (best, mean, first):
+            values[~self.has_vector] = values[self.has_vector].mean()
+        return best, mean, first
+
+
+def _measured(
+    view: _View,
+    base: BaseScores,
+    query: str,
+    days: Mapping[int, Sequence[DayRange]],
+    question_dates: Sequence[ResolvedDate],
+) -> tuple[dict[str, Floats], dict[str, float]]:
+    corpus, asked = view.corpus, words(query)
+    named_speakers = np.array([names_in(asked, s) for s in corpus.speakers], np.bool_)
+    named = named_speakers[corpus.speaker_codes] & corpus.among_people
+    dated = _dated(corpus, days, question_dates)
+    signals = measure(corpus, base, named=named, dated=dated)
+    return signals, features(corpus, base, signals, asked)
+
+
+def _dated(
+    corpus: Corpus, days: Mapping[int, Sequence[DayRange]], asked: Sequence[ResolvedDate]
+) -> Bools:
+    """Rows said on, or speaking of, days that the question names."""
+    dated = np.zeros(len(corpus), np.bool_)
+    for resolved in asked:
+        since, until = resolved.start.toordinal(), resolved.end.toordinal()
+        dated |= (corpus.days >= since) & (corpus.days <= until)
+    if asked and days:
+        for place, message_id in enumerate(corpus.message_ids.tolist()):
+            spans = days.get(message_id, ())
+            if any(s <= r.end and e >= r.start for s, e in spans for r in asked):
+                dated[place] = True
+    return dated
+
+
+def _allowed(corpus: Corpus, limits: SearchFilter) -> Bools:
+    allowed = np.ones(len(corpus), np.bool_)
+    if limits.participant is not None:
+        wanted = limits.participant.casefold()
+        same = np.array([s.casefold() == wanted for s in corpus.speakers], np.bool_)
+        allowed &= same[corpus.speaker_codes]
+    if limits.source is not None:
+        allowed &= np.array([r.source == limits.source for r in corpus.rows], np.bool_)
+    if limits.since is not None:
+        allowed &= corpus.days >= limits.since.toordinal()
+    if limits.until is not None:
+        allowed &= (corpus.days <= limits.until.toordinal()) & (corpus.days != NO_DAY)
+    return allowed
+
+
+def _hits(corpus: Corpus, scored: _Scored, allowed: Bools, mode: str, k: int) -> list[Hit]:
+    rows = np.flatnonzero(allowed & scored.evident)
+    order = np.lexsort((corpus.message_ids[rows], -scored.scores[rows]))[:k]
+    return [
+        Hit(
+            message_id=MessageId(int(corpus.message_ids[row])),
+            score=float(scored.scores[row]),
+            mode=mode,
+            signals={name: round(float(v[row]), 4) for name, v in scored.parts.items()},
+        )
+        for row in rows[order]
+    ]
+
+
+def _approximate(vectors: VectorIndex) -> VectorIndex:
+    """The same vectors in an HNSW graph where the extra is installed, else as they are."""
+    import importlib.util
+
+    if not isinstance(vectors, ExactVectors) or importlib.util.find_spec("hnswlib") is None:
+        return vectors
+    from localmem.index.hnsw import HnswVectors
+
+    graph = HnswVectors(vectors.model_id, vectors.dimension)
+    graph.add(vectors.ids.tolist(), vectors.matrix)
+    return graph
+
+
+def _vectors_of(snapshot: bytes, model_id: str, dimension: int) -> VectorIndex:
+    from localmem.index.blob import kind_of
+
+    if kind_of(snapshot) == "vectors-hnsw":
+        from localmem.index.hnsw import HnswVectors
+
+        return HnswVectors.from_bytes(snapshot, model_id=model_id, dimension=dimension)
+    return ExactVectors.from_bytes(snapshot, model_id=model_id, dimension=dimension)

@@ -1,0 +1,117 @@
+"""What a search measures of each message: its own words and vector, and its neighbourhood's.
+
+The neighbourhood is derived from the scores of the rows around, at search time, so nothing is
+indexed or embedded twice. This module must not weigh one signal against another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from localmem.recall.corpus import Bools, Corpus, Floats
+
+PLAIN = frozenset({"speaker", "person", "asks", "asked", "date"})
+"""Signals that are 0 or 1."""
+
+VECTOR_SIGNALS = frozenset(
+    {"vector", "vector_mean", "vector_first", "vector_before", "vector_after", "vector_window",
+     "vector_session"}
+)  # fmt: skip
+"""Signals that need the question's vector."""
+
+_WINDOW = 2
+_SESSION_BEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BaseScores:
+    """The scores of rows on their own, in the corpus's order.
+
+    `terms` (terms, rows): each query term's part of the keyword score. `best`, `mean`, `first`
+    (rows,): cosine of a row's best chunk, mean over its chunks, its first chunk; None where the
+    question has no vector. `idf` (terms,). `unknown` counts query terms that occur nowhere.
+    """
+
+    terms: Floats
+    idf: Floats
+    unknown: int
+    best: Floats | None = None
+    mean: Floats | None = None
+    first: Floats | None = None
+
+
+def measure(corpus: Corpus, base: BaseScores, *, named: Bools, dated: Bools) -> dict[str, Floats]:
+    """float32 (rows,) by signal name. `named`: rows whose speaker the question names; `dated`:
+    rows that belong to the days that the question names."""
+    signals = _keyword_signals(corpus, base.terms)
+    if base.best is not None and base.mean is not None and base.first is not None:
+        signals |= _vector_signals(corpus, base.best)
+        signals |= {"vector_mean": base.mean, "vector_first": base.first}
+    asks = corpus.asks.astype(np.float32)
+    return signals | {
+        "speaker": named.astype(np.float32),
+        "person": (corpus.from_person & ~corpus.among_people).astype(np.float32),
+        "date": dated.astype(np.float32),
+        "length": np.log1p(corpus.lengths),
+        "asks": asks,
+        "asked": corpus.shifted(asks, 1),
+    }
+
+
+def _keyword_signals(corpus: Corpus, terms: Floats) -> dict[str, Floats]:
+    own = terms.sum(axis=0, dtype=np.float32)
+    pair = np.maximum(terms, corpus.shifted(terms, 1)).sum(axis=0)
+    session = corpus.session_best(terms).sum(axis=0)[corpus.session_numbers]
+    return {
+        "keyword": own,
+        "keyword_before": corpus.shifted(own, 1),
+        "keyword_after": corpus.shifted(own, -1),
+        "keyword_before_2": corpus.shifted(own, 2),
+        "keyword_after_2": corpus.shifted(own, -2),
+        "keyword_pair": pair,
+        "keyword_window": _window_best(corpus, terms).sum(axis=0),
+        "keyword_cover": session,
+        "keyword_session": session_mean_of_best(corpus, own),
+    }
+
+
+def _vector_signals(corpus: Corpus, best: Floats) -> dict[str, Floats]:
+    mean = np.float32(best.mean(dtype=np.float64))
+    around = {by: corpus.shifted(best - mean, by) for by in (-2, -1, 1, 2)}
+    return {
+        "vector": best,
+        "vector_before": around[1],
+        "vector_after": around[-1],
+        "vector_window": (around[-2] + around[-1] + around[1] + around[2]) / 4,
+        "vector_session": session_mean_of_best(corpus, best),
+    }
+
+
+def _window_best(corpus: Corpus, terms: Floats) -> Floats:
+    """Each term's best part within `_WINDOW` rows either side in the session."""
+    best = terms.copy()
+    for by in range(1, _WINDOW + 1):
+        np.maximum(best, corpus.shifted(terms, by), out=best)
+        np.maximum(best, corpus.shifted(terms, -by), out=best)
+    return best
+
+
+def session_mean_of_best(corpus: Corpus, values: Floats) -> Floats:
+    """float32 (rows,): mean of the three best values in the row's session (of fewer, of all)."""
+    order = np.lexsort((-values, corpus.session_numbers))
+    place = np.arange(len(values)) - corpus.starts[corpus.session_numbers]
+    chosen = place < _SESSION_BEST
+    numbers = corpus.session_numbers[chosen]
+    sums = np.bincount(numbers, weights=values[order][chosen], minlength=len(corpus.starts))
+    counts = np.bincount(numbers, minlength=len(corpus.starts))
+    return (sums / counts).astype(np.float32)[corpus.session_numbers]
+
+
+def names_in(words: Sequence[str], name: str) -> bool:
+    """Whether a question's words hold a speaker's name, or its first word."""
+    parts = name.casefold().split()
+    bare = {word.removesuffix("'s").removesuffix("'") for word in words}
+    return bool(parts) and parts[0] in bare
