@@ -165,7 +165,7 @@ def test_every_sample_is_read_before_it_is_damaged() -> None:
         _check(read)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_values_of_wrong_types_anywhere_end_in_a_problem_not_in_a_crash(
     data: st.DataObject,
@@ -185,7 +185,7 @@ def test_values_of_wrong_types_anywhere_end_in_a_problem_not_in_a_crash(
     _check(_read(text.encode()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_broken_bytes_anywhere_end_in_a_problem_not_in_a_crash(data: st.DataObject) -> None:
     values = data.draw(st.sampled_from(_samples()))
@@ -198,7 +198,7 @@ def test_broken_bytes_anywhere_end_in_a_problem_not_in_a_crash(data: st.DataObje
     _check(_read(bytes(content)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.one_of(

@@ -238,3 +238,9 @@ def test_ai_studio_leaves_out_thoughts(tmp_path: Path) -> None:
     (chat,) = _all(export)
     assert export.source == "ai-studio"
     assert [(m.speaker, m.text) for m in chat.messages] == [("You", "hi"), ("Gemini", "hello")]
+
+
+def test_ids_that_repeat_are_numbered_and_never_meet_a_given_one(tmp_path: Path) -> None:
+    turns = [{"id": one, "role": "user", "content": "x"} for one in ("a", "a", "a~2", "a")]
+    (chat,) = _all(_export(tmp_path, {"messages": turns}))
+    assert [message.source_id for message in chat.messages] == ["a", "a~2", "a~2~2", "a~3"]

@@ -14,7 +14,6 @@ from localmem.importers.records import (
     dict_of,
     first_name,
     join_texts,
-    list_of,
     text_of,
 )
 from localmem.types import Role
@@ -39,8 +38,10 @@ def segments_of(content: object, role: Role) -> list[Segment]:
     if isinstance(content, str):
         text = text_of(content)
         return [Segment(role, text)] if text.strip() else []
+    if not isinstance(content, list):
+        return []
     merged: list[Segment] = []
-    for segment in _blocks(list_of(content), role):
+    for segment in _blocks(content, role):
         last = merged[-1] if merged else None
         if last is not None and (last.role, last.tool) == (segment.role, segment.tool):
             text = join_texts([last.text, segment.text])

@@ -120,7 +120,10 @@ def _convert(chat: dict[str, Any], fields: _Fields, reading: Reading) -> list[Im
 
 
 def _time(record: dict[str, Any], reading: Reading) -> datetime | None:
-    return next((at for key in _TIMES if (at := time_of(record.get(key), reading.tz))), None)
+    for key in _TIMES:
+        if key in record and (at := time_of(record[key], reading.tz)) is not None:
+            return at
+    return None
 
 
 def _messages(
@@ -152,6 +155,8 @@ def _speaker(turn: dict[str, Any], segment: Segment, fields: _Fields) -> str:
 
 def _calls(turn: dict[str, Any]) -> list[Segment]:
     """The functions that the assistant called in this turn, as one segment."""
+    if not turn.get("tool_calls") and not turn.get("function_call"):
+        return []
     functions = [dict_of(call.get("function")) for call in dicts_of(turn.get("tool_calls"))]
     functions.append(dict_of(turn.get("function_call")))
     lines: list[str] = []
