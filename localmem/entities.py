@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from localmem import words
@@ -42,6 +42,9 @@ _CLAUSE_BREAK = re.compile(r"(?:[^\w\s'-]|(?<!\w)['-]|['-](?!\w)|_)+")
 _SHORTEST_WORD = 2
 _PLAINLY_ENGLISH = 4  # a quarter of the different words are English stopwords
 _LONG_WORD = 9
+_UNSEEN_IDF = 12.0
+_LENGTH_BONUS = 0.1
+_REPEAT_BONUS = 0.2
 _MARK_BONUS = 1.5  # idf x (1 + 0.5) for a name or a digit
 _LONGEST_RUN = 3
 _LONGEST_UNSPACED = 4
@@ -86,29 +89,33 @@ def entities(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
 def keywords(text: str, idf: Mapping[str, float] | None = None, limit: int = 8) -> tuple[str, ...]:
     """The most telling names, numbers and short runs of content words, best first.
 
-    `idf` maps case-folded words to their weight; a word that it lacks is taken for as rare as
-    its rarest. Without `idf` longer words count as rarer. Fewer than `limit` where the text has
+    `idf` maps case-folded words to their weight (natural logarithm); a word that it lacks counts
+    as very rare. Without `idf` longer words count as rarer. Fewer than `limit` where the text has
     fewer.
     """
     names = entities(text)
     candidates = _keyword_candidates(text, names)
-    if not candidates:
-        return ()
-    unknown = max(idf.values(), default=1.0) if idf else 0.0
-    repeats = Counter(key for key, _ in candidates)
-
+    keys = [key for key, _ in candidates]
+    repeats = Counter(keys) if len(set(keys)) < len(keys) else {}
     ranked = []
     for place, (key, surface) in enumerate(candidates):
-        parts = key.split()
-        if idf:
-            rarity = sum(idf.get(part, unknown) for part in parts) / len(parts)
-        else:
-            rarity = sum(min(len(part), _LONG_WORD) for part in parts) / len(parts)
-        weight = _MARK_BONUS if place < len(names) or _DIGIT.search(surface) else 1.0
-        weight *= 0.7 + 0.1 * len(parts) + 0.2 * repeats[key]
-        ranked.append((-rarity * weight, place, key, surface))
+        marked = place < len(names) or (not surface.isalpha() and _DIGIT.search(surface))
+        weight = _rarity(key.split(), idf) * (_MARK_BONUS if marked else 1.0)
+        ranked.append(
+            (-weight * (1.0 + _REPEAT_BONUS * (repeats.get(key, 1) - 1)), place, key, surface)
+        )
     ranked.sort()
     return _without_overlap(((key, surface) for _, _, key, surface in ranked), limit)
+
+
+def _rarity(parts: Sequence[str], idf: Mapping[str, float] | None) -> float:
+    """Mean rarity of a phrase's words, a little more for a longer phrase."""
+    if idf is None:
+        total = float(sum(map(len, parts)))
+        mean = min(total / len(parts), _LONG_WORD)
+    else:
+        mean = sum(idf.get(part, _UNSEEN_IDF) for part in parts) / len(parts)
+    return mean * (1.0 + _LENGTH_BONUS * (len(parts) - 1))
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -315,11 +322,12 @@ def _content_runs(text: str) -> list[str]:
     for clause in _CLAUSE_BREAK.split(plain):
         run: list[str] = []
         for word in clause.split():
-            if word.lower() in skip or len(word) < _SHORTEST_WORD or word.isdecimal():
+            owns = word.endswith("'s")
+            bare = word[:-2] if owns else word
+            if bare.lower() in skip or len(bare) < _SHORTEST_WORD or bare.isdecimal():
                 _close(run, runs)
                 continue
-            owns = word.endswith("'s")
-            run.append(word[:-2] if owns else word)
+            run.append(bare)
             if owns or len(run) == _LONGEST_RUN:
                 _close(run, runs)
         _close(run, runs)
