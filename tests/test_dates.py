@@ -142,6 +142,14 @@ def test_a_question_without_tense_asks_of_the_past() -> None:
     assert resolve("Which book in March?", SAID_AT) == ()
 
 
+def test_a_question_about_this_weekend_looks_ahead_unless_it_says_otherwise() -> None:
+    (coming,) = resolve_question("Any ideas for this weekend?", SAID_AT)
+    (over,) = resolve_question("Where did I go this weekend?", SAID_AT)
+
+    assert describe(coming) == "the weekend of 13 May 2023"
+    assert describe(over) == "the weekend of 6 May 2023"
+
+
 def test_annotating_writes_dates_beside_relative_words_only() -> None:
     text = "I went yesterday to see what I built in 2019."
 

@@ -100,9 +100,14 @@ class Found:
         return self.language.recurring.search(self.lowered, *self.sentence()) is not None
 
     def tense(self) -> Tense:
-        """The tense cue nearest to the match in its sentence."""
+        """The tense that the sentence shows, else the one to assume."""
+        shown = self.shown_tense()
+        return self.fallback if shown is Tense.NONE else shown
+
+    def shown_tense(self) -> Tense:
+        """The tense cue nearest to the match in its sentence; NONE without any."""
         begin, stop = self.match.span()
-        nearest, tense = _SENTENCE_REACH * 2, self.fallback
+        nearest, tense = _SENTENCE_REACH * 2, Tense.NONE
         for cue in self.language.tense.finditer(self.lowered, *self.sentence()):
             distance = begin - cue.end() if cue.end() <= begin else cue.start() - stop
             if 0 <= distance < nearest:

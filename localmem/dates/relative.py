@@ -107,7 +107,7 @@ def _unit(found: Found, today: date) -> Span | None:
 
 def _this_weekend(found: Found, today: date) -> Span | None:
     """The coming one; told in the past early in the week, the one just over; midweek, unclear."""
-    if found.tense() is not Tense.PAST:
+    if found.shown_tense() is not Tense.PAST:
         return spans.weekend_span(today)
     return spans.unit_span(today, "weekend", -1) if today.weekday() <= _TUESDAY else None
 
@@ -182,7 +182,7 @@ def _related_weekday(found: Found, today: date, weekday: int) -> date:
     if relative > 0:
         next_monday = spans.unit_span(today, "week", _NEXT_WEEK).start
         return next_monday + timedelta(days=weekday)
-    if today.weekday() > weekday and found.tense() is Tense.PAST:
+    if today.weekday() > weekday and found.shown_tense() is Tense.PAST:
         return _weekday_before(today, weekday)
     return today + timedelta(days=(weekday - today.weekday()) % 7)
 
