@@ -70,6 +70,7 @@ class Finder:
         self._weights: FusionWeights | None = None
         self._loaded: _Loaded | None = None
         self._dates_at: int | None = None
+        self._summaries_at: int | None = None
         self._lock = threading.RLock()
 
     def search(
@@ -101,8 +102,7 @@ class Finder:
     def forget(self) -> None:
         """Drop what is loaded; the next search reads the memory anew."""
         with self._lock:
-            self._loaded = None
-            self._dates_at = None
+            self._loaded = self._dates_at = self._summaries_at = None
 
     def save_snapshots(self) -> None:
         """Store the index as bytes with the generation it stands for, for the next start."""
@@ -113,7 +113,8 @@ class Finder:
             vectors = loaded.retriever.vectors
             stamp = (vectors.model_id, vectors.dimension) if vectors else ("", 0)
             with self._store.writing():
-                for name, part in content.items():
+                for name in _SNAPSHOT_NAMES:
+                    part = content[name]
                     self._store.put_snapshot(IndexSnapshot(name, loaded.generation, *stamp, part))
 
     def _search(
@@ -128,6 +129,8 @@ class Finder:
                 limits = replace(limits, participant=person.name)
             if dates:
                 self._load_dates(loaded)
+            if mode == "rrf":
+                self._load_summaries(loaded)
             hits = loaded.retriever.search(
                 query,
                 embed_query=vector if embedded_by == loaded.model_id else None,
@@ -209,9 +212,8 @@ class Finder:
         retriever = Retriever(weights=self._fusion_weights())
         sessions, model_id = self._sessions(), self._store.active_embedder()
         retriever.add_messages(self._store.shown_messages(), sessions)
-        retriever.add_summaries(self._store.all_summaries())
         self._add_all_vectors(retriever, model_id)
-        self._dates_at = None
+        self._dates_at = self._summaries_at = None
         return _Loaded(retriever, sessions, self._store.generation(), model_id)
 
     def _replayed(self, loaded: _Loaded, changes: Changes, *, with_vectors: bool = True) -> _Loaded:
@@ -220,7 +222,6 @@ class Finder:
             sessions = self._sessions()
             new = self._store.shown_messages(after_generation=loaded.generation)
             loaded.retriever.add_messages(new, sessions)
-        loaded.retriever.add_summaries(changes.summaries)
         if with_vectors and len(changes.vectors):
             loaded.retriever.add_vectors(
                 changes.vectors.model_id,
@@ -241,6 +242,12 @@ class Finder:
         if self._dates_at != loaded.generation:
             loaded.retriever.add_dates(self._store.all_dates())
             self._dates_at = loaded.generation
+
+    def _load_summaries(self, loaded: _Loaded) -> None:
+        """L0 lines are read by one mode alone, so they are indexed when it is first used."""
+        if self._summaries_at != loaded.generation:
+            loaded.retriever.add_summaries(self._store.all_summaries())
+            self._summaries_at = loaded.generation
 
     def _sessions(self) -> Mapping[SessionId, Session]:
         return {session.id: session for session in self._store.sessions()}
@@ -279,7 +286,7 @@ class Finder:
         return ()
 
 
-_SNAPSHOT_NAMES = ("rows", "keywords", "summary_sentences", "summary_keywords")
+_SNAPSHOT_NAMES = ("rows", "keywords")
 
 
 def _message_ids(ids: NDArray[np.int64]) -> list[MessageId]:
