@@ -56,10 +56,7 @@ def test_days_and_weeks_move_with_the_time_of_the_message(text: str, weeks: int)
 @settings(deadline=None)
 @given(text=texts)
 def test_a_text_without_a_time_resolves_only_what_names_its_year(text: str) -> None:
-    undated = resolve(text, None)
-
-    assert undated == tuple(one for one in resolve(text, None) if one.start)
-    for one in undated:
+    for one in resolve(text, None):
         assert any(char.isdigit() for char in one.words)
 
 
