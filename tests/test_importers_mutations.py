@@ -89,6 +89,8 @@ def _samples() -> list[list[Any]]:
     step = {"type": "contentBlock", "content": _blocks()}
     version = {"role": "assistant", "steps": [step], "senderInfo": {"senderName": "m"}}
     history = {"messages": {"m": {"role": "user", "content": "x"}}, "currentId": "m"}
+    fragments = [{"type": "REQUEST", "content": "x"}, {"type": "SEARCH", "results": [{"url": "u"}]}]
+    node = {"message": {"inserted_at": "2024", "files": [{"name": "f"}], "fragments": fragments}}
     plain = {"role": "user", "content": _blocks(), "tool_calls": [{"function": {"name": "f"}}]}
     turn = {"speaker": "Ann", "dia_id": "D1:1", "text": "x", "blip_caption": "c"}
     locomo = {"speaker_a": "Ann", "session_1": [turn], "session_1_date_time": "1:56 pm on 8 May"}
@@ -105,6 +107,7 @@ def _samples() -> list[list[Any]]:
         [{"conversationId": "c", "messages": [librechat_message]}],
         [{"id": "c", "messages": [{"versions": [version], "currentlySelected": 0}]}],
         [{"id": "c", "created_at": 1_700_000_000, "chat": {"history": history}}],
+        [{"id": "c", "inserted_at": "2024", "mapping": {"1": node}}],
         [{"title": "t", "created": 1, "messages": [plain]}],
         [{"conversations": [{"from": "human", "value": "x"}]}],
         [{"chunkedPrompt": {"chunks": [{"role": "user", "text": "x"}]}}],

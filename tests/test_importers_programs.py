@@ -244,3 +244,34 @@ def test_ids_that_repeat_are_numbered_and_never_meet_a_given_one(tmp_path: Path)
     turns = [{"id": one, "role": "user", "content": "x"} for one in ("a", "a", "a~2", "a")]
     (chat,) = _all(_export(tmp_path, {"messages": turns}))
     assert [message.source_id for message in chat.messages] == ["a", "a~2", "a~2~2", "a~3"]
+
+
+def test_deepseek_is_told_from_chatgpt_and_its_server_offset_is_not_the_owners(
+    tmp_path: Path,
+) -> None:
+    def node(parent: str | None, *fragments: dict[str, Any]) -> dict[str, Any]:
+        message = {"inserted_at": "2026-01-02T07:30:00.5+08:00", "fragments": list(fragments)}
+        return {"parent": parent, "message": message if fragments else None}
+
+    found = [{"title": "Roses", "url": "https://example.org", "snippet": "Red."}]
+    mapping = {
+        "root": node(None),
+        "1": node("root", {"type": "REQUEST", "content": "Which rose?"}),
+        "2": node(
+            "1",
+            {"type": "THINK", "content": "Hm."},
+            {"type": "SEARCH", "results": found},
+            {"type": "RESPONSE", "content": "Red."},
+        ),
+        "3": node("1", {"type": "RESPONSE", "content": "White."}),
+    }
+    export = _export(tmp_path, [{"id": "c", "title": "Roses", "mapping": mapping}])
+    (chat,) = _all(export)
+    assert export.source == "deepseek"
+    assert [(m.source_id, m.speaker, m.text, m.on_path) for m in chat.messages] == [
+        ("1", "You", "Which rose?", True),
+        ("2", "search", "Roses\nhttps://example.org\nRed.", True),
+        ("2#1", "DeepSeek", "Red.", True),
+        ("3", "DeepSeek", "White.", False),
+    ]
+    assert {str(m.said_at) for m in chat.messages} == {"2026-01-01 23:30:00.500000+00:00"}

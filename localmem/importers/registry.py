@@ -15,6 +15,7 @@ from localmem.importers.chat_lists import (
 )
 from localmem.importers.chatgpt import chatgpt_format
 from localmem.importers.claude_ai import claude_format
+from localmem.importers.deepseek import deepseek_format
 from localmem.importers.documents import Document, Shape
 from localmem.importers.formats import Format
 from localmem.importers.librechat import librechat_format
@@ -29,6 +30,7 @@ from localmem.importers.transcript import transcript_format
 def all_formats() -> tuple[Format, ...]:
     """Every known format; a format that asks for more stands before one that asks for less."""
     return (
+        deepseek_format(),
         chatgpt_format(),
         claude_format(),
         librechat_format(),
