@@ -108,6 +108,15 @@ def test_windows_1252_is_assumed_where_nothing_else_fits_and_this_is_said(tmp_pa
     assert export.notices == (f"{file} is not Unicode: Windows-1252 assumed",)
 
 
+def test_a_damaged_letter_in_utf8_does_not_spoil_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "c.txt"
+    file.write_bytes("Anna: Grüße ".encode() + b"\xc3" + "\nBen: schön\nAnna: süß\n".encode())
+    export = _opened(file)
+    (chat,) = export
+    assert isinstance(chat, ImportedConversation)
+    assert [m.text for m in chat.messages] == ["Grüße \ufffd", "schön", "süß"]
+
+
 def test_what_stands_before_a_break_goes_in_and_the_break_is_named_with_its_byte(
     tmp_path: Path,
 ) -> None:

@@ -90,11 +90,10 @@ def encoding_of(head: bytes) -> str:
 
 
 def _is_utf8(head: bytes) -> bool:
-    try:
-        head.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start >= len(head) - 3 and len(head) == HEAD_BYTES  # a character cut in two
-    return True
+    """Whether more of the letters beyond ASCII are whole than broken, so that damage stays local."""
+    text = head.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    return broken <= sum(letter > "\x7f" for letter in text) - broken if broken else True
 
 
 def text_of_part(
