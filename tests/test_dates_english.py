@@ -84,6 +84,13 @@ Friday night we went dancing | Friday night: 5 May 2023
 Tuesday of last week I called | Tuesday of last week: 2 May 2023
 I called on Tuesday last week | Tuesday last week: 2 May 2023
 Two Fridays ago I called | Two Fridays ago: 28 April 2023
+I repaired it Thursday. | Thursday: 4 May 2023
+It's due Friday | Friday: 12 May 2023
+The report is due in 3 months | in 3 months: August 2023
+I missed two runs in March due to work | March: March 2023
+We worked Monday through Friday. | nothing
+We talked about Friday. | nothing
+They opened on Black Friday. | nothing
 Every Friday we go dancing | nothing
 My favourite day is Friday | nothing
 We always met on Friday | nothing
