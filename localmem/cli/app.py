@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli import history, models, questions, upkeep
+from localmem.cli import history, models, questions, screen, upkeep
 from localmem.cli.shared import Settings
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("reindex")(upkeep.reindex)
 app.command("stats")(upkeep.stats)
 app.command("doctor")(upkeep.doctor)
 app.command("demo")(questions.demo)
+app.command("tui")(screen.tui)
 
 
 def _print_version(wanted: bool) -> None:

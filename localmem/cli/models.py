@@ -17,8 +17,8 @@ Name = Annotated[str, typer.Argument(help="A name of `localmem models list`, or 
 def list_models(json_: JsonFlag = False) -> None:
     """The models of the catalog: which are here, which are in use."""
     from localmem.cli.render import model_table
-    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
+    from localmem.shelf import ModelShelf
 
     deny_network()
     entries = ModelShelf.open().entries()
@@ -47,8 +47,8 @@ def pull(
 @models.command()
 def use(name: Name) -> None:
     """Make a model the one that commands use; an embedder's change needs `localmem reindex`."""
-    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
+    from localmem.shelf import ModelShelf
 
     deny_network()
     messages().print(ModelShelf.open().use(name))
@@ -57,8 +57,8 @@ def use(name: Name) -> None:
 @models.command("path")
 def path_(name: Name) -> None:
     """Where a model's file is."""
-    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
+    from localmem.shelf import ModelShelf
 
     deny_network()
     typer.echo(str(ModelShelf.open().path(name)))
@@ -73,8 +73,8 @@ def check(
 ) -> None:
     """Verify a model's file, and find out on this machine what it can be trusted with."""
     from localmem.cli.render import check_report
-    from localmem.shelf import ModelShelf
     from localmem.netguard import deny_network
+    from localmem.shelf import ModelShelf
 
     deny_network()
     with progress_bar(quiet=json_) as draw:

@@ -36,14 +36,16 @@ class Settings:
 
 
 @contextlib.contextmanager
-def opened(context: typer.Context, *, create: bool = False) -> Iterator[Memory]:
+def opened(
+    context: typer.Context, *, create: bool = False, idle_s: float = 0.0
+) -> Iterator[Memory]:
     """The memory that the options name, offline, closed at the end."""
     from localmem.memory import Memory
     from localmem.netguard import deny_network
 
     deny_network()
     settings: Settings = context.obj
-    with Memory.open(settings.memory, create=create) as memory:
+    with Memory.open(settings.memory, create=create, idle_s=idle_s) as memory:
         yield memory
 
 
