@@ -57,17 +57,17 @@ _STOPWORDS_TEXT = {
         et eu il ils j'ai je la le les leur lui ma mais me mes moi mon même ne nos notre nous on ou
         où par pas pour qu'est qu'il que qui sa se ses si son sont sur ta te tes toi ton tu un une
         vos votre vous y était été être avais avait quand quoi comment""",
-    "it": """a ai al alla che chi ci come con cosa da dal dei del della delle di dove e ed era essere
-        gli ha hai hanno ho i il in io la le lei lo loro lui ma mi mia mio ne nel nella noi non o
-        per perché più quando quello questa questo se sei si sia sono su sua suo ti tu un una uno
-        vi voi è""",
+    "it": """a ai al alla che chi ci come con cosa da dal dei del della delle di dove e ed era
+        essere gli ha hai hanno ho i il in io la le lei lo loro lui ma mi mia mio ne nel nella noi
+        non o per perché più quando quello questa questo se sei si sia sono su sua suo ti tu un una
+        uno vi voi è""",
     "pt": """a ao aos as às com como da das de do dos e ela elas ele eles em entre era essa esse
         esta este eu foi há isso isto já mais mas me meu minha muito na nas no nos nossa nosso não
         o os ou para pela pelo por quando que quem se sem ser seu sua são também te tem um uma você
         é está onde""",
-    "nl": """aan al als bij dan dat de deze die dit door een en er gaat had heb hebben heeft het hier
-        hij hoe ik in is je kan maar me mijn naar niet nog of om ook op over te tot uit van veel
-        voor waar wanneer was wat we wel werd wie wij zij zijn zo zou""",
+    "nl": """aan al als bij dan dat de deze die dit door een en er gaat had heb hebben heeft het
+        hier hij hoe ik in is je kan maar me mijn naar niet nog of om ook op over te tot uit van
+        veel voor waar wanneer was wat we wel werd wie wij zij zijn zo zou""",
 }
 _STEMMERS = {
     "en": "english",
@@ -126,6 +126,15 @@ class Analyser:
         return {language: stopwords(language) for language in _STOPWORDS_TEXT}
 
     @cached_property
+    def _languages_of(self) -> dict[str, tuple[str, ...]]:
+        """Each stopword with the languages that have it."""
+        found: dict[str, tuple[str, ...]] = {}
+        for language, stops in self._stopwords.items():
+            for word in stops:
+                found[word] = (*found.get(word, ()), language)
+        return found
+
+    @cached_property
     def _stem(self) -> dict[str, Callable[[str], str]]:
         import Stemmer
 
@@ -133,14 +142,14 @@ class Analyser:
 
     def language(self, found_words: Iterable[str]) -> str:
         """The language with the most stopword hits; English unless another clearly leads."""
-        listed = list(found_words)
-        best, best_hits = DEFAULT_LANGUAGE, 0
-        own = sum(word in self._stopwords[DEFAULT_LANGUAGE] for word in listed)
-        for code, stops in self._stopwords.items():
-            hits = sum(word in stops for word in listed)
-            if code != DEFAULT_LANGUAGE and hits >= 2 and hits > own and hits > best_hits:
-                best, best_hits = code, hits
-        return best
+        hits = dict.fromkeys(_STOPWORDS_TEXT, 0)
+        known = self._languages_of
+        for word in found_words:
+            for language in known.get(word, ()):
+                hits[language] += 1
+        best = max(hits, key=lambda code: hits[code])
+        clear = hits[best] >= 2 and hits[best] > hits[DEFAULT_LANGUAGE]
+        return best if clear else DEFAULT_LANGUAGE
 
     def terms(self, text: str) -> list[str]:
         """Search terms of a text in order, repeats kept; [] where it holds only stopwords."""
@@ -148,7 +157,7 @@ class Analyser:
         language = self.language(found)
         stops, stem = self._stopwords[language], self._stem[language]
         return [
-            stem(_POSSESSIVE.sub("", word)) if word.isascii() or word[0].isalpha() else word
+            stem(word if word.isalnum() else _POSSESSIVE.sub("", word))
             for word in found
             if word not in stops
         ]

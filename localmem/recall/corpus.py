@@ -87,6 +87,9 @@ class Corpus:
         self.session_numbers = (
             np.cumsum(np.isin(np.arange(len(self.rows)), self.starts)).astype(np.int64) - 1
         )
+        self._same = {
+            by: self.session_ids[by:] == self.session_ids[:-by] for by in (1, 2) if by < len(self)
+        }
         self._place = {int(m): place for place, m in enumerate(self.message_ids)}
 
     def __len__(self) -> int:
@@ -97,16 +100,14 @@ class Corpus:
         return _ints(self._place.get(int(m), -1) for m in message_ids)
 
     def shifted(self, values: Floats, by: int) -> Floats:
-        """Values of the row `by` places before (negative: after) within the session, else 0."""
+        """Values (..., rows) of the row one or two places before (`by` negative: after) within
+        the session, else 0."""
         out = np.zeros_like(values)
-        if by > 0:
-            same = self.session_ids[by:] == self.session_ids[:-by]
-            out[..., by:] = np.where(same, values[..., :-by], 0)
-        elif by < 0:
-            same = self.session_ids[-by:] == self.session_ids[:by]
-            out[..., :by] = np.where(same, values[..., -by:], 0)
-        else:
-            out[...] = values
+        same = self._same.get(abs(by))
+        if same is not None and by > 0:
+            np.multiply(values[..., :-by], same, out=out[..., by:])
+        elif same is not None:
+            np.multiply(values[..., -by:], same, out=out[..., :by])
         return out
 
     def session_best(self, values: Floats) -> Floats:

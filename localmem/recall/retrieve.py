@@ -7,9 +7,11 @@ the store or loads a model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localmem.errors import UsageError
 from localmem.index.fusion import FusionWeights, load_weights
@@ -225,32 +227,42 @@ class Retriever:
         if self._weights is None:
             self._weights = load_weights()
         model = self._weights.keyword if base.best is None else self._weights.full
-        inputs = model.inputs(signals)
-        parts = inputs * model.question_weights(question)[:, None]
+        inputs, weights = model.inputs(signals), model.question_weights(question)
         around = signals["keyword_window"] > 0
         near = around if base.best is None else around | (base.best >= _LEAST_COSINE)
-        return _Scored(parts.sum(axis=0), near, dict(zip(model.signals, parts, strict=True)))
+        return _Scored(weights @ inputs, near, model.signals, inputs, weights)
 
     def _plain(self, view: _View, base: BaseScores, query: str, mode: str) -> _Scored:
         keyword = base.terms.sum(axis=0, dtype=np.float32)
         if mode == "bm25":
-            return _Scored(keyword, keyword > 0, {"keyword": keyword})
+            return _Scored(keyword, keyword > 0, ("keyword",), keyword[None])
         if mode == "dense":
             best = np.zeros(len(keyword), np.float32) if base.best is None else base.best
-            return _Scored(best, view.has_vector, {"vector": best})
+            return _Scored(best, view.has_vector, ("vector",), best[None])
         found = self._summaries.scores(query, view.corpus, base.best)
         own = keyword if base.best is None else keyword + base.best
         # Within a turn the messages stand in the order of their own scores.
-        order = np.argsort(np.argsort(own, kind="stable"), kind="stable").astype(np.float32)
-        score = found.turns + found.boosts + order * np.float32(1e-9)
-        return _Scored(score, found.turns > 0, {"turn": found.turns, "boost": found.boosts})
+        order = np.argsort(np.argsort(own, kind="stable"), kind="stable")
+        score = found.turns.astype(np.float64) + found.boosts + order * 1e-9
+        parts = np.stack([found.turns, found.boosts])
+        return _Scored(score, found.turns > 0, ("turn", "boost"), parts)
 
 
+@dataclass(frozen=True, slots=True)
 class _Scored:
-    """A score for each row, which rows have evidence at all, and the parts of the score."""
+    """A score for each row, which rows have evidence at all, and what the score is made of:
+    `names` of `inputs` (names, rows), times `weights` (names,) where there are any."""
 
-    def __init__(self, scores: Floats, evident: Bools, parts: Mapping[str, Floats]) -> None:
-        self.scores, self.evident, self.parts = scores, evident, parts
+    scores: Floats | NDArray[np.float64]
+    evident: Bools
+    names: tuple[str, ...]
+    inputs: Floats
+    weights: Floats | None = None
+
+    def parts(self, row: int) -> dict[str, float]:
+        """What each signal adds to a row's score."""
+        values = self.inputs[:, row] * (1 if self.weights is None else self.weights)
+        return {n: round(float(v), 4) for n, v in zip(self.names, values, strict=True)}
 
 
 class _View:
@@ -336,13 +348,18 @@ def _allowed(corpus: Corpus, limits: SearchFilter) -> Bools:
 
 def _hits(corpus: Corpus, scored: _Scored, allowed: Bools, mode: str, k: int) -> list[Hit]:
     rows = np.flatnonzero(allowed & scored.evident)
-    order = np.lexsort((corpus.message_ids[rows], -scored.scores[rows]))[:k]
+    scores = scored.scores[rows]
+    if len(rows) > k:
+        least = np.partition(scores, len(rows) - k)[len(rows) - k]
+        rows = rows[scores >= least]
+        scores = scored.scores[rows]
+    order = np.lexsort((corpus.message_ids[rows], -scores))[:k]
     return [
         Hit(
             message_id=MessageId(int(corpus.message_ids[row])),
             score=float(scored.scores[row]),
             mode=mode,
-            signals={name: round(float(v[row]), 4) for name, v in scored.parts.items()},
+            signals=scored.parts(row),
         )
         for row in rows[order]
     ]

@@ -63,8 +63,8 @@ def measure(corpus: Corpus, base: BaseScores, *, named: Bools, dated: Bools) -> 
 
 def _keyword_signals(corpus: Corpus, terms: Floats) -> dict[str, Floats]:
     own = terms.sum(axis=0, dtype=np.float32)
-    pair = np.maximum(terms, corpus.shifted(terms, 1)).sum(axis=0)
-    session = corpus.session_best(terms).sum(axis=0)[corpus.session_numbers]
+    pair = np.maximum(terms, corpus.shifted(terms, 1)).sum(axis=0, dtype=np.float32)
+    session = corpus.session_best(terms).sum(axis=0, dtype=np.float32)[corpus.session_numbers]
     return {
         "keyword": own,
         "keyword_before": corpus.shifted(own, 1),
@@ -72,7 +72,7 @@ def _keyword_signals(corpus: Corpus, terms: Floats) -> dict[str, Floats]:
         "keyword_before_2": corpus.shifted(own, 2),
         "keyword_after_2": corpus.shifted(own, -2),
         "keyword_pair": pair,
-        "keyword_window": _window_best(corpus, terms).sum(axis=0),
+        "keyword_window": _window_best(corpus, terms).sum(axis=0, dtype=np.float32),
         "keyword_cover": session,
         "keyword_session": session_mean_of_best(corpus, own),
     }
@@ -85,7 +85,7 @@ def _vector_signals(corpus: Corpus, best: Floats) -> dict[str, Floats]:
         "vector": best,
         "vector_before": around[1],
         "vector_after": around[-1],
-        "vector_window": (around[-2] + around[-1] + around[1] + around[2]) / 4,
+        "vector_window": (around[-2] + around[-1] + around[1] + around[2]) * np.float32(0.25),
         "vector_session": session_mean_of_best(corpus, best),
     }
 
@@ -101,13 +101,19 @@ def _window_best(corpus: Corpus, terms: Floats) -> Floats:
 
 def session_mean_of_best(corpus: Corpus, values: Floats) -> Floats:
     """float32 (rows,): mean of the three best values in the row's session (of fewer, of all)."""
-    order = np.lexsort((-values, corpus.session_numbers))
-    place = np.arange(len(values)) - corpus.starts[corpus.session_numbers]
-    chosen = place < _SESSION_BEST
-    numbers = corpus.session_numbers[chosen]
-    sums = np.bincount(numbers, weights=values[order][chosen], minlength=len(corpus.starts))
-    counts = np.bincount(numbers, minlength=len(corpus.starts))
-    return (sums / counts).astype(np.float32)[corpus.session_numbers]
+    left = values.astype(np.float32, copy=True)
+    places = np.arange(len(values))
+    sums = np.zeros(len(corpus.starts), np.float32)
+    counts = np.zeros(len(corpus.starts), np.float32)
+    for _ in range(_SESSION_BEST):
+        best = corpus.session_best(left)
+        found = np.isfinite(best)
+        sums += np.where(found, best, 0)
+        counts += found
+        is_best = left == best[corpus.session_numbers]
+        first = np.minimum.reduceat(np.where(is_best, places, len(values)), corpus.starts)
+        left[first] = -np.inf
+    return np.asarray((sums / counts)[corpus.session_numbers], np.float32)
 
 
 def names_in(words: Sequence[str], name: str) -> bool:

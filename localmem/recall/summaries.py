@@ -102,7 +102,7 @@ class SummaryIndex:
         terms = self._keywords.terms(query)
         if not terms:
             return np.zeros(len(corpus), np.float32)
-        named: NDArray[np.float32] = self._keywords.contributions(terms) > 0
+        named: NDArray[np.bool_] = self._keywords.contributions(terms) > 0
         of_rows = np.where(units >= 0, named[:, units], False).astype(np.float32)
         count = corpus.session_best(of_rows).sum(axis=0)
         lifted = _KEYWORD_BOOST * best * np.minimum(count, _MOST_KEYWORDS)
