@@ -238,10 +238,3 @@ def damage_snapshot(path: Path) -> None:
     connection = database.open_for_writing(path)
     connection.execute("UPDATE index_snapshot SET content = 'x'::BLOB")
     database.close(connection)
-
-
-def test_what_a_self_test_found_is_kept_by_model(store: Store) -> None:
-    assert store.model_check("m") is None
-    store.put_model_check("m", {"json": True, "tokens_per_s": 12.5}, NOW)
-    store.put_model_check("m", {"json": False}, NOW)
-    assert store.model_check("m") == {"json": False}

@@ -50,7 +50,6 @@ CREATE TABLE vector_blank (model_id VARCHAR, message_id BIGINT);
 CREATE TABLE index_snapshot (
     name VARCHAR, generation BIGINT, model_id VARCHAR, dimension INTEGER, sha256 VARCHAR,
     content BLOB);
-CREATE TABLE model_check (model_id VARCHAR, verdicts VARCHAR, checked_at TIMESTAMPTZ);
 """
 
 

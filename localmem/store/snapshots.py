@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
-from datetime import datetime
 
 from duckdb import DuckDBPyConnection as Connection
 
@@ -55,25 +52,3 @@ def get(connection: Connection, name: str, model_id: str) -> IndexSnapshot | Non
     return IndexSnapshot(
         name=name, generation=generation, model_id=model_id, dimension=dimension, content=content
     )
-
-
-def put_model_check(
-    connection: Connection, model_id: str, verdicts: Mapping[str, object], checked_at: datetime
-) -> None:
-    """Store what a self-test found about a model, in place of an earlier one."""
-    connection.execute("DELETE FROM model_check WHERE model_id = ?", [model_id])
-    connection.execute(
-        "INSERT INTO model_check VALUES (?, ?, ?)",
-        [model_id, json.dumps(dict(verdicts)), checked_at],
-    )
-
-
-def model_check(connection: Connection, model_id: str) -> Mapping[str, object] | None:
-    """What the self-test found about a model; None where it was not tested."""
-    row = connection.execute(
-        "SELECT verdicts FROM model_check WHERE model_id = ?", [model_id]
-    ).fetchone()
-    if row is None:
-        return None
-    verdicts: dict[str, object] = json.loads(str(row[0]))
-    return verdicts

@@ -383,18 +383,6 @@ class Store:
         with self._lease.hold(write=False) as connection:
             return snapshots.get(connection, name, model_id)
 
-    def put_model_check(
-        self, model_id: str, verdicts: Mapping[str, object], checked_at: datetime
-    ) -> None:
-        """Store what a self-test found about a model (values that JSON can hold)."""
-        with self._transaction() as connection:
-            snapshots.put_model_check(connection, model_id, verdicts, checked_at)
-
-    def model_check(self, model_id: str) -> Mapping[str, object] | None:
-        """What the self-test found about a model; None where it was not tested."""
-        with self._lease.hold(write=False) as connection:
-            return snapshots.model_check(connection, model_id)
-
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         with self._lease.hold(write=True) as connection, transaction(connection):
