@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from localmem.ports import Embedder
-    from localmem.types import EmbedderFiles
+from localmem.errors import MissingExtraError, ModelNotFoundError, UsageError
+from localmem.types import EmbedderFiles, LlmFiles
 
-__all__ = ["open_embedder"]
+if TYPE_CHECKING:
+    from localmem.ports import Embedder, Llm
+
+__all__ = ["Engine", "available_engines", "open_embedder", "open_llm"]
+
+
+class Engine(StrEnum):
+    """What runs a language model. AUTO: llama-cpp-python where installed, else xllamacpp."""
+
+    AUTO = "auto"
+    LLAMACPP = "llamacpp"
+    XLLAMACPP = "xllamacpp"
+    LOOPBACK = "loopback"
+
+
+def available_engines() -> list[Engine]:
+    """The engines that can be used here, the preferred first; importing none of them."""
+    modules = {Engine.LLAMACPP: "llama_cpp", Engine.XLLAMACPP: "xllamacpp"}
+    here = [engine for engine, module in modules.items() if find_spec(module) is not None]
+    return [*here, Engine.LOOPBACK]
+
+
+def open_llm(
+    model: LlmFiles | str,
+    *,
+    engine: Engine | str = Engine.AUTO,
+    context_tokens: int = 4096,
+    on_wait: Callable[[str], None] | None = None,
+) -> Llm:
+    """A language model from a file, or from a loopback server's address.
+
+    An address may name the model: "http://127.0.0.1:11434#qwen3:1.7b". `on_wait` is told who holds
+    the machine's one language model while this process waits for it.
+
+    Raises:
+        MissingExtraError, ModelError, ModelNotFoundError, NetworkDeniedError
+    """
+    if isinstance(model, str):
+        from localmem.backends.loopback import LoopbackLlm
+
+        if engine not in (Engine.AUTO, Engine.LOOPBACK):
+            raise UsageError(f"{engine} opens a file, got the address {model}")
+        url, _, name = model.partition("#")
+        return LoopbackLlm(url, model=name, context_tokens=context_tokens)
+    if not model.weights.is_file():
+        raise ModelNotFoundError(
+            f"{model.weights} does not exist", hint=f"localmem models pull {model.name}"
+        )
+    return _open_file(model, _chosen(Engine(engine)), context_tokens, on_wait)
 
 
 def open_embedder(files: EmbedderFiles, *, threads: int | None = None) -> Embedder:
@@ -20,3 +71,43 @@ def open_embedder(files: EmbedderFiles, *, threads: int | None = None) -> Embedd
     from localmem.backends.onnx import OnnxEmbedder
 
     return OnnxEmbedder(files, threads=threads)
+
+
+def _chosen(engine: Engine) -> Engine:
+    here = available_engines()
+    if engine is Engine.LOOPBACK:
+        raise UsageError("the loopback engine needs a server's address, got a file")
+    wanted = here[0] if engine is Engine.AUTO else engine
+    if wanted is Engine.LOOPBACK or wanted not in here:
+        extra = "llm-wheels" if engine is Engine.XLLAMACPP else "llm"
+        raise MissingExtraError("running a language model in process", extra=extra)
+    return wanted
+
+
+def _open_file(
+    files: LlmFiles, engine: Engine, context_tokens: int, on_wait: Callable[[str], None] | None
+) -> Llm:
+    from localmem.backends.process_lock import ProcessLock
+    from localmem.paths import home
+
+    _keep_waiting_threads_off_the_processor()
+    lock = ProcessLock(home() / "llm.lock", on_wait=on_wait)
+    if engine is Engine.XLLAMACPP:
+        from localmem.backends.xllama import XllamaLlm
+
+        return XllamaLlm(files, context_tokens=context_tokens, lock=lock)
+    from localmem.backends.engine_check import demand_runnable
+    from localmem.backends.llamacpp import LlamaCppLlm
+
+    demand_runnable(files.weights, home() / "engine_checks.json")
+    return LlamaCppLlm(files, context_tokens=context_tokens, lock=lock)
+
+
+def _keep_waiting_threads_off_the_processor() -> None:
+    """Let OpenMP's threads sleep soon instead of spinning while they wait for each other.
+
+    On a machine that is busy with other things, spinning makes llama.cpp several times slower. The
+    variable is read when the library is loaded; a value of the user's own stays.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")

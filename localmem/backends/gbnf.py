@@ -45,6 +45,13 @@ def schema_to_gbnf(schema: JsonSchema) -> str:
     return "\n".join([f"root ::= {root}", *rules.lines])
 
 
+def one_grammar(schema: JsonSchema | None, grammar: str | None) -> str | None:
+    """The grammar of a call, from its schema or as given; None if the reply is free."""
+    if schema is not None and grammar is not None:
+        raise UsageError("a reply is constrained by a schema or by a grammar, not by both")
+    return schema_to_gbnf(schema) if schema is not None else grammar
+
+
 class _Rules:
     """Named rules collected while a schema is walked."""
 

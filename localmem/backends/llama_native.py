@@ -140,9 +140,7 @@ class NativeModel:
         raw = text.encode("utf-8")
         room = len(raw) + 16
         tokens = (self._lib.llama_token * room)()
-        count = self._lib.llama_tokenize(
-            self._vocab, raw, len(raw), tokens, room, False, special
-        )
+        count = self._lib.llama_tokenize(self._vocab, raw, len(raw), tokens, room, False, special)
         if count < 0:
             raise GenerationError(f"a text of {len(raw)} bytes could not be tokenised")
         return list(tokens[:count])

@@ -17,7 +17,7 @@ import numpy as np
 
 from localmem.backends.chat import ChatTemplate
 from localmem.backends.cpu import physical_cores
-from localmem.backends.gbnf import schema_to_gbnf
+from localmem.backends.gbnf import one_grammar
 from localmem.backends.llama_native import (
     BatchItem,
     CacheFullError,
@@ -114,7 +114,7 @@ class LlamaCppLlm:
         on_token: Callable[[str], None] | None = None,
     ) -> Completion:
         """The model's reply at temperature 0, stopped where it repeats itself endlessly."""
-        gbnf = _one_grammar(schema, grammar)
+        gbnf = one_grammar(schema, grammar)
         with self._held():
             prompt = self._tokens_of(messages, reply_prefix)
             slot, keep = self._place(prompt)
@@ -147,7 +147,7 @@ class LlamaCppLlm:
         """Replies to several prompts, eight at a time; a finished one makes room for the next."""
         if reply_prefixes and len(reply_prefixes) != len(prompts):
             raise UsageError(f"{len(reply_prefixes)} reply prefixes for {len(prompts)} prompts")
-        gbnf = _one_grammar(schema, grammar)
+        gbnf = one_grammar(schema, grammar)
         with self._held():
             prefixes = reply_prefixes or [""] * len(prompts)
             tokens = [self._tokens_of(p, r) for p, r in zip(prompts, prefixes, strict=True)]
@@ -261,9 +261,7 @@ class LlamaCppLlm:
             complete = count == len(run.pending)
             for i in range(count):
                 wants = complete and i == count - 1
-                items.append(
-                    BatchItem(run.pending[i], run.position + i, run.sequence, wants)
-                )
+                items.append(BatchItem(run.pending[i], run.position + i, run.sequence, wants))
             taken.append((run, count))
             if complete and count:
                 rows.append((run, len(items) - 1))
@@ -390,15 +388,15 @@ class LlamaCppLlm:
             if len(tokens) > 1 or self._begins_another(number, spellings)
         ]
         for start in range(0, len(longer), _WORKERS):
-            for number, more in self._score_batch(slot, spellings, longer[start : start + _WORKERS]):
+            for number, more in self._score_batch(
+                slot, spellings, longer[start : start + _WORKERS]
+            ):
                 scores[number] += more
         return scores
 
     def _begins_another(self, number: int, spellings: Sequence[list[int]]) -> bool:
         mine = spellings[number]
-        return any(
-            other[: len(mine)] == mine for i, other in enumerate(spellings) if i != number
-        )
+        return any(other[: len(mine)] == mine for i, other in enumerate(spellings) if i != number)
 
     def _score_batch(
         self, slot: Slot, spellings: Sequence[list[int]], numbers: Sequence[int]
@@ -419,7 +417,10 @@ class LlamaCppLlm:
             raise UsageError(f"the options of a choice have {len(items)} tokens together")
         self._evaluate(items, spared=slot)
         scored = [
-            (number, self._tail_score(row, spellings[number], self._begins_another(number, spellings)))
+            (
+                number,
+                self._tail_score(row, spellings[number], self._begins_another(number, spellings)),
+            )
             for number, row in zip(numbers, rows, strict=True)
         ]
         for worker in range(len(numbers)):
@@ -434,12 +435,6 @@ class LlamaCppLlm:
             last = _log_softmax(self._native.logits(row + len(tokens) - 1))
             total += float(np.logaddexp.reduce(last[sorted(self._native.end_tokens)]))
         return total
-
-
-def _one_grammar(schema: JsonSchema | None, grammar: str | None) -> str | None:
-    if schema is not None and grammar is not None:
-        raise UsageError("a reply is constrained by a schema or by a grammar, not by both")
-    return schema_to_gbnf(schema) if schema is not None else grammar
 
 
 def _log_softmax(logits: Logits) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
