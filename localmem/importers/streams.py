@@ -90,7 +90,7 @@ def encoding_of(head: bytes) -> str:
 
 
 def _is_utf8(head: bytes) -> bool:
-    """Whether more of the letters beyond ASCII are whole than broken, so that damage stays local."""
+    """Whether the letters beyond ASCII are whole, but for a minority that is damaged."""
     text = head.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     return broken <= sum(letter > "\x7f" for letter in text) - broken if broken else True
