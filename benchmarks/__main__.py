@@ -10,6 +10,8 @@ COMMANDS = {
     "retrieval": ("benchmarks.retrieval", "recall of gold messages and sessions, speed"),
     "train-fusion": ("benchmarks.train_fusion", "learn the shipped fusion weights"),
     "answers": ("benchmarks.answers", "token F1 of answers"),
+    "speed": ("benchmarks.speed", "importing and finding against their own yardsticks"),
+    "compare": ("benchmarks.compare", "paired intervals between two runs of answers"),
     "engines": ("benchmarks.engines", "language-model engines side by side"),
 }
 
