@@ -77,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--categories", default="1,2,3,4")
     parser.add_argument("--resume", action="store_true", help="go on where OUT's rows end")
+    parser.add_argument(
+        "--memories", type=Path, default=None, metavar="FOLDER", help="keep and reuse memories here"
+    )
     parser.add_argument("--json", type=Path, required=True, metavar="OUT", dest="out")
 
 
@@ -88,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     rows = _known_rows(rows_file, questions) if args.resume else {}
     if not args.resume:
         rows_file.unlink(missing_ok=True)
-    with _asker(args) as ask, rows_file.open("a", encoding="utf-8") as out:
+    with _asker(args) as (ask, engine), rows_file.open("a", encoding="utf-8") as out:
         for question in questions:
             if question.key in rows:
                 continue
@@ -96,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             out.write(json.dumps(asdict(rows[question.key]), ensure_ascii=False) + "\n")
             out.flush()
             _tell(len(rows), len(questions), list(rows.values()))
-    report = {**_settings(args), **summary([rows[question.key] for question in questions])}
+    report = {**_settings(args), "engine": engine, **summary([rows[question.key] for question in questions])}
     args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0
@@ -136,15 +139,17 @@ def summary(rows: Sequence[AnswerRow]) -> dict[str, Any]:
 
 
 @contextmanager
-def _asker(args: argparse.Namespace) -> Iterator[Ask]:
-    """How this run answers a question, with its memories and its model open."""
+def _asker(args: argparse.Namespace) -> Iterator[tuple[Ask, str]]:
+    """How this run answers a question, and with which engine; memories and model are open."""
     config = _config(args.model)
     with ExitStack() as stack:
         llm = None if args.depth == "instant" else stack.enter_context(_opened_llm(config))
+        engine = type(llm).__name__ if llm is not None else "none"
         if args.arm == "closed-book":
-            yield lambda question: _closed_book(question, _needed(llm))
+            yield (lambda question: _closed_book(question, _needed(llm))), engine
             return
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = args.memories or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
         memories = _memories(args.data, folder, config, stack)
         ended = {name: _last_moment(memory) for name, memory in memories.items()}
 
@@ -152,7 +157,7 @@ def _asker(args: argparse.Namespace) -> Iterator[Ask]:
             memory, asked_at = memories[question.conversation], ended[question.conversation]
             return _from_evidence(question, memory, asked_at, args, llm)
 
-        yield ask
+        yield ask, engine
 
 
 def _from_evidence(
@@ -201,7 +206,8 @@ def _memories(
     for name, file in split_conversations(data, folder).items():
         memory = Memory.open(folder / f"{name}.duckdb", config=config, idle_s=3600.0)
         memories[name] = stack.enter_context(memory)
-        memory.import_(file, ImportOptions(tz=UTC))
+        if memory.stats().messages == 0:
+            memory.import_(file, ImportOptions(tz=UTC))
         print(f"{name}: {memory.stats().messages} messages", file=sys.stderr)
     return memories
 
@@ -303,11 +309,10 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "categories": args.categories,
         "limit": args.limit,
         "seed": args.seed,
-        "engine": load_config(config_file()).models.engine,
     }
 
 
 def _tell(done: int, total: int, rows: Sequence[AnswerRow]) -> None:
-    scored = [row.f1 for row in rows if row.category != ADVERSARIAL]
-    sys.stderr.write(f"\r{done}/{total} F1 {_mean(scored):.3f}")
-    sys.stderr.flush()
+    if done % 10 == 0 or done == total:
+        scored = [row.f1 for row in rows if row.category != ADVERSARIAL]
+        print(f"{done}/{total} F1 {_mean(scored):.3f}", file=sys.stderr, flush=True)

@@ -134,6 +134,8 @@ def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
     outcome.citations = extract.citations
     outcome.opened = asked.evidence
     outcome.notices += extract.notices
+    opened = {one.message.id: one for one in asked.evidence}
+    _is_about_another(asked, outcome, [(opened[c.message_id], c) for c in extract.citations])
     outcome.steps.append(_step("extract", f"{len(asked.evidence)} messages", 0, began))
 
 
@@ -229,15 +231,24 @@ def _judge(asked: Asked, outcome: _Outcome) -> None:
         outcome.text = NOT_FOUND
         return
     support = find_support(outcome.text, asked.question, outcome.opened, asked.titles)
-    other = about_somebody_else(asked.question, support, outcome.opened, asked.people)
-    if other:
-        outcome.text = NOT_FOUND
-        outcome.notices.append(other)
+    cited = list(zip(support.sources, support.citations, strict=True))
+    if _is_about_another(asked, outcome, cited):
         return
     outcome.found = True
     outcome.citations = support.citations
     outcome.notices += _support_notices(support)
     outcome.steps.append(_step("check", f"{support.share:.0%} supported", 0, began))
+
+
+def _is_about_another(
+    asked: Asked, outcome: _Outcome, cited: Sequence[tuple[Evidence, Citation]]
+) -> bool:
+    """Whether the answer belongs to another person; then it is taken back, and said why."""
+    reason = about_somebody_else(asked.question, cited, asked.evidence, asked.people)
+    if reason:
+        outcome.text, outcome.found, outcome.citations = NOT_FOUND, False, ()
+        outcome.notices.append(reason)
+    return bool(reason)
 
 
 def _fall_back(asked: Asked, outcome: _Outcome) -> None:

@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from localmem.entities import named_participants
-from localmem.recall.citations import Support
-from localmem.types import Evidence, Role
+from localmem.types import Citation, Evidence, Role
 
 NOT_FOUND = "I don't find that in your memory."
 
@@ -32,7 +31,7 @@ def says_not_found(reply: str) -> bool:
 
 def about_somebody_else(
     question: str,
-    support: Support,
+    cited: Sequence[tuple[Evidence, Citation]],
     evidence: Sequence[Evidence],
     people: Sequence[str] | None,
 ) -> str:
@@ -43,15 +42,15 @@ def about_somebody_else(
     """
     speakers = people if people is not None else _speakers(evidence)
     named = named_participants(question, speakers)
-    if len(speakers) < 2 or len(named) != 1 or not support.sources:
+    if len(speakers) < 2 or len(named) != 1 or not cited:
         return ""
     name = named[0]
-    for source, citation in zip(support.sources, support.citations, strict=True):
+    for source, citation in cited:
         message = source.message
         speaks_of = name in message.text or _YOU.search(citation.quote) is not None
         if message.speaker == name or speaks_of:
             return ""
-    others = sorted({source.message.speaker for source in support.sources})
+    others = sorted({source.message.speaker for source, _ in cited})
     return f"{' and '.join(others)} said something like it, but not about {name}"
 
 
