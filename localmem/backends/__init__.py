@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -26,11 +27,17 @@ class Engine(StrEnum):
     LOOPBACK = "loopback"
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    context_tokens: int
+    threads: int | None
+    on_wait: Callable[[str], None] | None
+
+
 def available_engines() -> list[Engine]:
-    """The engines that can be used here, the preferred first; importing none of them."""
+    """The in-process engines that are installed, the preferred first; importing none of them."""
     modules = {Engine.LLAMACPP: "llama_cpp", Engine.XLLAMACPP: "xllamacpp"}
-    here = [engine for engine, module in modules.items() if find_spec(module) is not None]
-    return [*here, Engine.LOOPBACK]
+    return [engine for engine, module in modules.items() if find_spec(module) is not None]
 
 
 def open_llm(
@@ -38,6 +45,7 @@ def open_llm(
     *,
     engine: Engine | str = Engine.AUTO,
     context_tokens: int = 4096,
+    threads: int | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> Llm:
     """A language model from a file, or from a loopback server's address.
@@ -59,7 +67,8 @@ def open_llm(
         raise ModelNotFoundError(
             f"{model.weights} does not exist", hint=f"localmem models pull {model.name}"
         )
-    return _open_file(model, _chosen(Engine(engine)), context_tokens, on_wait)
+    options = _Options(context_tokens, threads, on_wait)
+    return _open_file(model, _chosen(Engine(engine)), options)
 
 
 def open_embedder(files: EmbedderFiles, *, threads: int | None = None) -> Embedder:
@@ -77,30 +86,32 @@ def _chosen(engine: Engine) -> Engine:
     here = available_engines()
     if engine is Engine.LOOPBACK:
         raise UsageError("the loopback engine needs a server's address, got a file")
-    wanted = here[0] if engine is Engine.AUTO else engine
-    if wanted is Engine.LOOPBACK or wanted not in here:
+    wanted = here[0] if engine is Engine.AUTO and here else engine
+    if wanted not in here:
         extra = "llm-wheels" if engine is Engine.XLLAMACPP else "llm"
         raise MissingExtraError("running a language model in process", extra=extra)
     return wanted
 
 
-def _open_file(
-    files: LlmFiles, engine: Engine, context_tokens: int, on_wait: Callable[[str], None] | None
-) -> Llm:
+def _open_file(files: LlmFiles, engine: Engine, options: _Options) -> Llm:
     from localmem.backends.process_lock import ProcessLock
     from localmem.paths import home
 
     _keep_waiting_threads_off_the_processor()
-    lock = ProcessLock(home() / "llm.lock", on_wait=on_wait)
+    lock = ProcessLock(home() / "llm.lock", on_wait=options.on_wait)
     if engine is Engine.XLLAMACPP:
         from localmem.backends.xllama import XllamaLlm
 
-        return XllamaLlm(files, context_tokens=context_tokens, lock=lock)
+        return XllamaLlm(
+            files, context_tokens=options.context_tokens, threads=options.threads, lock=lock
+        )
     from localmem.backends.engine_check import demand_runnable
     from localmem.backends.llamacpp import LlamaCppLlm
 
     demand_runnable(files.weights, home() / "engine_checks.json")
-    return LlamaCppLlm(files, context_tokens=context_tokens, lock=lock)
+    return LlamaCppLlm(
+        files, context_tokens=options.context_tokens, threads=options.threads, lock=lock
+    )
 
 
 def _keep_waiting_threads_off_the_processor() -> None:
@@ -110,4 +121,4 @@ def _keep_waiting_threads_off_the_processor() -> None:
     variable is read when the library is loaded; a value of the user's own stays.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")

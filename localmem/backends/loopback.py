@@ -23,6 +23,7 @@ _AT_ONCE: Final = 4
 _CHARACTERS_PER_TOKEN: Final = 3
 """A careful guess: counting low would overflow a context that nobody tells us about."""
 
+_NO_USAGE: Final[Mapping[str, Any]] = {}
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -147,8 +148,8 @@ class LoopbackLlm:
     def _streamed(
         self, body: Mapping[str, Any], prefix: str, on_token: Callable[[str], None] | None
     ) -> Completion:
-        text, finish, usage, pieces = ReplyText(on_token), "", dict[str, Any](), 0
-        whole = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        text, finish, usage, pieces = ReplyText(on_token), "", _NO_USAGE, 0
+        whole: dict[str, Any] = {**body, "stream": True, "stream_options": {"include_usage": True}}
         for piece, ended, used in self._pieces(whole):
             # Some servers repeat the words that were put in the model's mouth.
             cut = piece.removeprefix(prefix) if prefix and pieces == 0 else piece

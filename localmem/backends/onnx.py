@@ -51,7 +51,7 @@ class OnnxEmbedder:
 
     @property
     def model_id(self) -> str:
-        return f"{self._files.name}@{self._files.sha256[:16]}"
+        return self._files.model_id
 
     @property
     def dimension(self) -> int:

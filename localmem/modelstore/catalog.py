@@ -86,7 +86,11 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One model of the catalog. `memory_mb` is what running it takes, at 4096 tokens of context."""
+    """One model of the catalog.
+
+    `memory_mb` is what running it takes, at 4096 tokens of context. `reads_well` False: answers
+    that it writes are worse than extracted ones, as measured.
+    """
 
     name: str
     kind: ModelKind
@@ -95,6 +99,7 @@ class CatalogEntry:
     files: tuple[ModelFile, ...]
     for_whom: str = ""
     default: bool = False
+    reads_well: bool = True
     memory_mb: int = 0
     context_tokens: int = 0
     dimension: int = 0
