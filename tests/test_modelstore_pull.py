@@ -220,7 +220,7 @@ def test_a_folder_with_two_onnx_files_must_be_narrowed_down(tmp_path: Path) -> N
 
 
 def test_a_catalog_with_a_missing_field_is_named() -> None:
-    with pytest.raises(ConfigError, match="mine.toml"):
+    with pytest.raises(ConfigError, match=r"mine\.toml"):
         Catalog.parse("[[model]]\nname = 'x'", where="mine.toml")
 
 

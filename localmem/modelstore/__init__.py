@@ -2,9 +2,17 @@
 
 from localmem.modelstore.catalog import Catalog, CatalogEntry, FileRole, ModelKind
 from localmem.modelstore.progress import OnProgress, PullProgress
+from localmem.modelstore.selftest import (
+    AbilityVerdict,
+    SelfTestResult,
+    result_from_json,
+    result_to_json,
+    run_self_test,
+)
 from localmem.modelstore.store import ModelStatus, ModelStore, PulledFile
 
 __all__ = [
+    "AbilityVerdict",
     "Catalog",
     "CatalogEntry",
     "FileRole",
@@ -14,4 +22,8 @@ __all__ = [
     "OnProgress",
     "PullProgress",
     "PulledFile",
+    "SelfTestResult",
+    "result_from_json",
+    "result_to_json",
+    "run_self_test",
 ]
