@@ -99,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
             out.write(json.dumps(asdict(rows[question.key]), ensure_ascii=False) + "\n")
             out.flush()
             _tell(len(rows), len(questions), list(rows.values()))
-    report = {**_settings(args), "engine": engine, **summary([rows[question.key] for question in questions])}
+    figures = summary([rows[question.key] for question in questions])
+    report = {**_settings(args), "engine": engine, **figures}
     args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0

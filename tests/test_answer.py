@@ -175,7 +175,7 @@ def test_a_speaker_name_cannot_close_the_fence() -> None:
     assert llm.history[0].messages[-1].content.count("</memory>") == 1
 
 
-def test_messages_stand_in_order_of_time_under_their_days() -> None:
+def test_the_best_message_stands_next_to_the_question_under_its_day() -> None:
     late = said(9, "Ruben", "The kayak leaks.", at=datetime(2023, 7, 1, tzinfo=UTC), session=2)
     llm = ScriptedLlm(["leaks"])
     answer_question(
@@ -183,6 +183,7 @@ def test_messages_stand_in_order_of_time_under_their_days() -> None:
     )
     shown = llm.history[0].messages[-1].content
     assert shown.index("Written on 8 May 2023:") < shown.index("Written on 1 July 2023:")
+    assert shown.index("sister Clara") < shown.index("pottery") < shown.index("leaks")
     assert shown.count("Written on 8 May 2023:") == 1
 
 

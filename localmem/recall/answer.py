@@ -184,7 +184,7 @@ def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
     shown = show_evidence(
         asked.evidence, asked.question, limit_tokens=room, count_tokens=reader.llm.count_tokens
     )
-    outcome.opened = [one.evidence for one in shown.messages]
+    outcome.opened = [one.evidence for one in reversed(shown.messages)]
     outcome.opened_tokens = reader.llm.count_tokens(shown.block) if shown.messages else 0
     outcome.steps.append(
         _step("show", f"{len(shown.messages)} messages", outcome.opened_tokens, began)

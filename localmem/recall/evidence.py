@@ -51,9 +51,10 @@ def show_evidence(
     limit_tokens: int,
     count_tokens: Callable[[str], int],
 ) -> ShownEvidence:
-    """The best messages that fit `limit_tokens`, in the order of time, as one fenced block.
+    """The best messages that fit `limit_tokens` as one fenced block, the best next to the question.
 
-    Messages are given best first; from the end they are dropped until the block fits.
+    Messages are given best first; from the end they are dropped until the block fits. Small
+    models read best what stands last: on development questions this order beat the order of time.
     """
     kept = list(evidence)
     while True:
@@ -71,20 +72,6 @@ def sentences(text: str) -> tuple[str, ...]:
     )
 
 
-def in_order_of_time(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """By session and place in it, sessions by their first shown time; those without time first."""
-
-    def moment(one: Evidence) -> tuple[float, int, int]:
-        said_at = one.message.said_at
-        return (
-            said_at.timestamp() if said_at else float("-inf"),
-            one.message.session_id,
-            one.message.ordinal,
-        )
-
-    return sorted(evidence, key=moment)
-
-
 def shown_text(one: Evidence, question: str) -> str:
     """A message's words with their dates beside them, cut to what the question is about."""
     message = one.message
@@ -98,7 +85,7 @@ def shown_text(one: Evidence, question: str) -> str:
 def _numbered(evidence: Sequence[Evidence], question: str) -> list[ShownMessage]:
     return [
         ShownMessage(number, one, shown_text(one, question))
-        for number, one in enumerate(in_order_of_time(evidence), start=1)
+        for number, one in enumerate(reversed(evidence), start=1)
     ]
 
 
@@ -107,7 +94,7 @@ def _block(shown: Sequence[ShownMessage]) -> str:
 
 
 def _lines(shown: Sequence[ShownMessage]) -> Iterator[str]:
-    """Messages under a heading for each day on which some were written."""
+    """Messages under headings that tell on which day they were written."""
     for day, group in groupby(shown, key=lambda one: _day_words(one.evidence.message)):
         yield f"Written {day}:"
         for one in group:
