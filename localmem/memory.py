@@ -79,8 +79,8 @@ class ModelSource(Protocol):
 
     def llm(self) -> Llm: ...
 
-    def reads_well(self, model_id: str) -> bool:
-        """Whether answers of this language model are better than extracted ones."""
+    def reads_well(self) -> bool:
+        """Whether answers of the language model are better than extracted ones; loads nothing."""
         ...
 
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
@@ -433,11 +433,10 @@ class Memory:
         if depth is Depth.DIRECT:
             return depth, self._loaded_llm(), ()
         try:
-            llm = self._loaded_llm()
+            chosen = choose_depth(asked, reads_well=self._models.reads_well())
+            return chosen, self._loaded_llm() if chosen is Depth.DIRECT else None, ()
         except ModelError as error:
             return Depth.INSTANT, None, (f"{error.message}: answered without a language model",)
-        chosen = choose_depth(asked, reads_well=self._models.reads_well(llm.model_id))
-        return chosen, llm if chosen is Depth.DIRECT else None, ()
 
     def _loaded_llm(self) -> Llm:
         if self._llm is None:

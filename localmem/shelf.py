@@ -12,7 +12,14 @@ from pathlib import Path
 from localmem import paths
 from localmem.config import Config, load_config, set_model
 from localmem.errors import MissingExtraError, ModelNotFoundError
-from localmem.modelstore import Catalog, ModelKind, ModelStore, PullProgress
+from localmem.modelstore import (
+    Catalog,
+    CheckBook,
+    ModelKind,
+    ModelStore,
+    PullProgress,
+    SelfTestResult,
+)
 from localmem.ports import Embedder, Llm
 from localmem.types import EmbedderFiles, Finding, Progress, Verdict
 
@@ -41,6 +48,7 @@ class ModelShelf:
         self._store = store
         self._config = config
         self._config_path = config_path
+        self._checks = CheckBook(store.folder)
 
     @classmethod
     def open(cls, config: Config | None = None) -> ModelShelf:
@@ -155,15 +163,50 @@ class ModelShelf:
             threads=models.threads or None,
         )
 
-    def reads_well(self, model_id: str) -> bool:
-        """Whether answers of this model are better than extracted ones.
+    def check(
+        self, name: str | None = None, *, on_progress: Callable[[Progress], None] | None = None
+    ) -> SelfTestResult:
+        """Verify a language model's file, run the self-test on it and keep the verdicts.
 
-        Told by its self-test where it was run, else by its catalog entry; an unknown model is
-        trusted until it was tested.
+        Raises:
+            ModelCorruptError: the file is not what the catalog says.
+            ModelError: it could not be loaded.
         """
-        entry = next(
-            (e for e in self._store.catalog.entries if e.name == model_id.partition("@")[0]), None
-        )
+        from localmem.modelstore import run_self_test
+
+        wanted = name or self._config.models.llm
+        if not self._is_url(wanted):
+            self.verify(wanted)
+
+        def tell(done: int, total: int) -> None:
+            if on_progress is not None:
+                on_progress(Progress("self-test", done, total, "items"))
+
+        llm = self.llm(wanted)
+        try:
+            result = run_self_test(llm, on_progress=tell)
+        finally:
+            llm.close()
+        self._checks.keep(result)
+        return result
+
+    def reads_well(self) -> bool:
+        """Whether answers of the model in use are better than extracted ones; loads nothing.
+
+        Told by its self-test ("copy") where it was run, else by its catalog entry; a model of
+        which neither is known is trusted.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        name = self._config.models.llm
+        if self._is_url(name):
+            return True
+        files = self._store.llm(name)
+        result = self._checks.of(files.model_id)
+        if result is not None:
+            return result.passed("copy")
+        entry = next((e for e in self._store.catalog.entries if e.name == files.name), None)
         return entry is None or entry.reads_well
 
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:

@@ -252,7 +252,7 @@ class FixedModels:
             raise ModelNotFoundError("no language model is on this machine")
         return self.the_llm
 
-    def reads_well(self, model_id: str) -> bool:
+    def reads_well(self) -> bool:
         return self.trusted
 
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:

@@ -565,6 +565,11 @@ class LlmFiles:
     sha256: str = ""
     context_tokens: int = 4096
 
+    @property
+    def model_id(self) -> str:
+        """Name and weight hash, as far as it is known."""
+        return f"{self.name}@{self.sha256[:16]}" if self.sha256 else self.name
+
 
 # --- Upkeep -------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ class LlamaCppLlm:
         self._native = NativeModel(files.weights, options)
         self._cells = cells
         self._context_tokens = min(context_tokens, self._native.trained_tokens)
-        self._model_id = f"{files.name}@{files.sha256[:16]}" if files.sha256 else files.name
+        self._model_id = files.model_id
         self._template = ChatTemplate(
             self._native.chat_template, bos=self._native.bos, eos=self._native.eos
         )

@@ -62,7 +62,7 @@ class XllamaLlm:
         self._eos = str(props.get("eos_token", ""))
         self._template = ChatTemplate(props.get("chat_template"), bos=self._bos, eos=self._eos)
         self._adds_bos = self._asks_for_bos()
-        self._model_id = f"{files.name}@{files.sha256[:16]}" if files.sha256 else files.name
+        self._model_id = files.model_id
         self._thread_lock = RLock()
         self._process_lock = lock
 

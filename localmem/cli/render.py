@@ -32,6 +32,7 @@ from localmem.types import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from localmem.modelstore import SelfTestResult
     from localmem.shelf import ShelfEntry
 
 _EXCERPT_CHARACTERS = 320
@@ -202,6 +203,23 @@ def _number(value: object) -> Text:
     if isinstance(value, datetime):
         return Text(moment(value))
     return Text(f"{value:,}" if isinstance(value, int) else str(value if value else "none"))
+
+
+def check_report(console: Console, result: SelfTestResult) -> None:
+    """The verdicts of a self-test."""
+    table = _table("test", "verdict", "right", "mark")
+    for verdict in result.verdicts:
+        style = "green" if verdict.passed else "yellow"
+        shown = Text("passed" if verdict.passed else "not passed", style=style)
+        right = f"{verdict.right} of {verdict.items}"
+        table.add_row(verdict.name, shown, right, str(verdict.mark))
+    console.print(f"{result.model_id}", style="bold")
+    console.print(table)
+    console.print(
+        f"reads {result.prefill_tokens_per_s:.0f} and writes {result.decode_tokens_per_s:.0f} "
+        f"tokens per second here; {result.seconds:.0f} s",
+        style="dim",
+    )
 
 
 def moment(value: datetime | None) -> str:

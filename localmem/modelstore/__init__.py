@@ -1,6 +1,7 @@
 """Model files: which there are, where they are, and how they come to this machine."""
 
 from localmem.modelstore.catalog import Catalog, CatalogEntry, FileRole, ModelKind
+from localmem.modelstore.checks import CheckBook
 from localmem.modelstore.progress import OnProgress, PullProgress
 from localmem.modelstore.selftest import (
     AbilityVerdict,
@@ -15,6 +16,7 @@ __all__ = [
     "AbilityVerdict",
     "Catalog",
     "CatalogEntry",
+    "CheckBook",
     "FileRole",
     "ModelKind",
     "ModelStatus",

@@ -49,6 +49,10 @@ class ModelStore:
         self._marks = MarkBook(folder)
 
     @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
     def catalog(self) -> Catalog:
         return self._catalog
 
