@@ -33,8 +33,10 @@ REBUILD_LINE = (
 )
 
 
-def demand_runnable(model: Path, notes: Path) -> None:
+def demand_runnable(model: Path, notes: Path, *, program: str = _TRY) -> None:
     """Try the library on this model in a child process, unless `notes` say that it runs.
+
+    `program` is what the child runs, with the model's path as its argument.
 
     Raises:
         ModelError: the child crashed; the hint is the line that builds the library anew.
@@ -44,7 +46,7 @@ def demand_runnable(model: Path, notes: Path) -> None:
     if stamp in known:
         return
     child = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", _TRY, str(model)],
+        [sys.executable, "-c", program, str(model)],
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,

@@ -24,6 +24,8 @@ _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32
 _NEAR_BEST = 256
 """Candidates tried against a grammar before the whole vocabulary is."""
 _GRAMMARS_KEPT = 8
+OUTPUTS = 64
+"""Most tokens of one batch whose logits are wanted; each costs a vocabulary of memory."""
 
 
 class CacheFullError(Exception):
@@ -153,7 +155,7 @@ class NativeModel:
         return known
 
     def evaluate(self, items: Sequence[BatchItem]) -> None:
-        """Run one batch of at most `batch_tokens` tokens through the model.
+        """Run one batch of at most `batch_tokens` tokens through the model, OUTPUTS with logits.
 
         Raises:
             CacheFullError: make room and try again.
@@ -227,8 +229,7 @@ class NativeModel:
         params = self._lib.llama_context_default_params()
         params.n_ctx = options.cells
         params.n_batch = params.n_ubatch = options.batch_tokens
-        params.n_outputs_max = options.batch_tokens
-        params.n_outputs_max_per_seq = options.batch_tokens
+        params.n_outputs_max = params.n_outputs_max_per_seq = OUTPUTS
         params.n_seq_max = options.sequences
         params.n_threads = params.n_threads_batch = options.threads
         params.kv_unified = True

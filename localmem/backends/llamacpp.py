@@ -19,6 +19,7 @@ from localmem.backends.chat import ChatTemplate
 from localmem.backends.cpu import physical_cores
 from localmem.backends.gbnf import one_grammar
 from localmem.backends.llama_native import (
+    OUTPUTS,
     BatchItem,
     CacheFullError,
     Grammar,
@@ -77,7 +78,7 @@ class LlamaCppLlm:
         threads: int | None = None,
         lock: ProcessLock | None = None,
     ) -> None:
-        cells = context_tokens + min(context_tokens, 4096)
+        cells = context_tokens + context_tokens // 2
         options = NativeOptions(threads or physical_cores(), cells, _SLOTS + _WORKERS)
         self._native = NativeModel(files.weights, options)
         self._cells = cells
@@ -413,8 +414,6 @@ class LlamaCppLlm:
                 BatchItem(token, position + i, sequence, wants_logits=True)
                 for i, token in enumerate(spellings[number])
             ]
-        if len(items) > self._native.batch_tokens:
-            raise UsageError(f"the options of a choice have {len(items)} tokens together")
         self._evaluate(items, spared=slot)
         scored = [
             (
@@ -435,6 +434,23 @@ class LlamaCppLlm:
             last = _log_softmax(self._native.logits(row + len(tokens) - 1))
             total += float(np.logaddexp.reduce(last[sorted(self._native.end_tokens)]))
         return total
+
+
+def _batches(numbers: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Options grouped so that a group fits the workers and the outputs of one batch."""
+    group: list[int] = []
+    for number in numbers:
+        if lengths[number] > OUTPUTS:
+            raise UsageError(
+                f"an option of a choice has {lengths[number]} tokens, at most {OUTPUTS}"
+            )
+        total = sum(lengths[one] for one in group) + lengths[number]
+        if group and (len(group) == _WORKERS or total > OUTPUTS):
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
 
 
 def _log_softmax(logits: Logits) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -221,6 +221,9 @@ def _write_optimised(weights: Path, cached: Path) -> None:
     ort.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     partial.chmod(0o600)
     partial.replace(cached)
+    for stale in weights.parent.glob(f".{weights.stem}-*.optimised.onnx"):
+        if stale != cached:
+            stale.unlink(missing_ok=True)
 
 
 def _dimension_of(session: Any, files: EmbedderFiles) -> int:

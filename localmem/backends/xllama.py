@@ -50,7 +50,7 @@ class XllamaLlm:
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="localmem-")
         token = secrets.token_urlsafe(24)
-        cells = context_tokens + min(context_tokens, 4096)
+        cells = self._cells = context_tokens + context_tokens // 2
         self._engine = _start(
             files.weights, Path(self._folder.name), token, cells, threads or physical_cores()
         )
@@ -115,7 +115,7 @@ class XllamaLlm:
         with self._held(), ThreadPoolExecutor(_SLOTS) as pool:
             prefixes = reply_prefixes or [""] * len(prompts)
             tokens = [self._tokens_of(p, r) for p, r in zip(prompts, prefixes, strict=True)]
-            workers = max(1, min(_SLOTS, self._context_tokens * 2 // _longest(tokens, max_tokens)))
+            workers = max(1, min(_SLOTS, self._cells // _longest(tokens, max_tokens)))
             results: list[Completion] = []
             for start in range(0, len(tokens), workers):
                 part = tokens[start : start + workers]
