@@ -31,19 +31,22 @@ _FILES: Mapping[str, str] = {
 class FusionModel:
     """A convex conditional logit: score_i = sum over j, f of weights[j, f] phi_f signal_j(i).
 
-    `plain` names the signals that are 0 or 1 and are taken as they are; the others are
-    standardised over the rows of a search. `weights` is float32 (signals, features).
+    `plain` names the signals that are taken as they are; the others are standardised over the
+    rows of a search. `weights` is float32 (signals, features). `ranges` (2, features) holds the
+    least and largest value of each feature that the weights were learned from: a question outside
+    of them is taken as one at the edge, so that weights are never extrapolated.
     """
 
     signals: tuple[str, ...]
     features: tuple[str, ...]
     plain: frozenset[str]
     weights: Floats
+    ranges: Floats
 
     def question_weights(self, features: Mapping[str, float]) -> Floats:
         """float32 (signals,): the weight of each signal for a question."""
         phi = np.array([features[name] for name in self.features], np.float32)
-        return np.asarray(self.weights @ phi, np.float32)
+        return np.asarray(self.weights @ np.clip(phi, *self.ranges), np.float32)
 
     def inputs(self, signals: Mapping[str, Floats]) -> Floats:
         """float32 (signals, rows): the signals as the model takes them."""
@@ -61,6 +64,7 @@ class FusionModel:
             tuple(parsed["features"]),
             frozenset(parsed["plain"]),
             np.array(parsed["weights"], np.float32),
+            np.array(parsed["ranges"], np.float32),
         )
 
 

@@ -13,8 +13,15 @@ import numpy as np
 
 from localmem.recall.corpus import Bools, Corpus, Floats
 
-PLAIN = frozenset({"speaker", "person", "asks", "asked", "date"})
-"""Signals that are 0 or 1."""
+KEYWORD_SIGNALS = frozenset(
+    {"keyword", "keyword_before", "keyword_after", "keyword_before_2", "keyword_after_2",
+     "keyword_pair", "keyword_window", "keyword_cover", "keyword_session"}
+)  # fmt: skip
+"""Signals in units of BM25, which mean the same in every memory."""
+
+PLAIN = frozenset({"speaker", "person", "asks", "asked", "date"}) | KEYWORD_SIGNALS
+"""Signals that fusion takes as they are; the others are standardised over the rows, because
+cosines of one embedder are not those of another."""
 
 VECTOR_SIGNALS = frozenset(
     {"vector", "vector_mean", "vector_first", "vector_before", "vector_after", "vector_window",
