@@ -15,10 +15,13 @@ _WORDS = ["one", " two", " three", " four", " five", " six"]
 class ScriptedServer:
     """Serves one model; `requests` holds the bodies it got. `logprobs` False: it tells none."""
 
-    def __init__(self, *, logprobs: bool = True, json_reply: str | None = None) -> None:
+    def __init__(
+        self, *, logprobs: bool = True, json_reply: str | None = None, ollama: bool = False
+    ) -> None:
         self.requests: list[Mapping[str, Any]] = []
         self.logprobs = logprobs
         self.json_reply = json_reply
+        self.ollama = ollama
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
@@ -64,6 +67,12 @@ def _example(schema: Mapping[str, Any]) -> str:
 def _handler_for(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path == "/api/version":
+                if server.ollama:
+                    self._send(b'{"version": "0.32"}', "application/json")
+                else:
+                    self.send_error(404, "not found")
+                return
             self._send(json.dumps({"data": [{"id": "tiny"}]}).encode(), "application/json")
 
         def do_POST(self) -> None:

@@ -52,6 +52,15 @@ def test_thinking_is_switched_off_and_temperature_is_zero() -> None:
         assert server.requests[0]["chat_template_kwargs"] == {"enable_thinking": False}
 
 
+def test_ollama_is_told_in_its_own_word_not_to_think() -> None:
+    with ScriptedServer(ollama=True) as server:
+        LoopbackLlm(server.url).complete(user("x"), max_tokens=2)
+        assert server.requests[0]["reasoning_effort"] == "none"
+    with ScriptedServer() as server:
+        LoopbackLlm(server.url).complete(user("x"), max_tokens=2)
+        assert "reasoning_effort" not in server.requests[0]
+
+
 def test_a_choice_without_log_probabilities_is_not_exact() -> None:
     with ScriptedServer(logprobs=False) as server:
         choice = LoopbackLlm(server.url).choose(user("Is it?"), ["yes", "no"])

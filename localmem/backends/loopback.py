@@ -41,6 +41,7 @@ class LoopbackLlm:
         self._model = model or self._first_model(address)
         self._model_id = f"{self._model}@{address}"
         self._context_tokens = context_tokens
+        self._is_ollama = self._answers_like_ollama()
 
     @property
     def model_id(self) -> str:
@@ -133,8 +134,17 @@ class LoopbackLlm:
             raise ModelError(f"{address} offers no model", hint="load one there first")
         return str(offered[0]["id"])
 
+    def _answers_like_ollama(self) -> bool:
+        """Ollama starts to think unless told otherwise in a word that others may refuse."""
+        try:
+            return "version" in self._server.get("/api/version")
+        except GenerationError:  # another server, which does not know this path
+            return False
+
     def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, Any]:
+        quiet = {"reasoning_effort": "none"} if self._is_ollama else {}
         return {
+            **quiet,
             "model": self._model,
             "messages": [
                 {"role": "user" if m.role is Role.TOOL else m.role.value, "content": m.content}
