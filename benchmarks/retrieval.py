@@ -222,8 +222,10 @@ def _bare_seconds(embedder: Embedder, messages: Sequence[Message]) -> float:
 
 def _query_times(embedder: Embedder | None, questions: Sequence[Question]) -> list[float]:
     """Milliseconds of embedding each question alone."""
-    times = []
-    for question in questions if embedder is not None else ():
+    times: list[float] = []
+    if embedder is None:
+        return times
+    for question in questions:
         began = time.perf_counter()
         embedder.embed_query(question.text)
         times.append((time.perf_counter() - began) * 1000)

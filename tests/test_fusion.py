@@ -74,7 +74,7 @@ def test_gold_is_always_in_the_pool() -> None:
 
 
 def test_the_minimiser_finds_the_bottom_of_a_narrow_valley() -> None:
-    def valley(w: np.ndarray) -> tuple[float, np.ndarray]:  # type: ignore[type-arg]
+    def valley(w: np.ndarray) -> tuple[float, np.ndarray]:
         a, b = float(w[0]), float(w[1])
         value = (1 - a) ** 2 + 100 * (b - a * a) ** 2
         slope = np.array([-2 * (1 - a) - 400 * a * (b - a * a), 200 * (b - a * a)])
