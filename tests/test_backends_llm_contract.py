@@ -22,7 +22,7 @@ from tests.scripted_server import ScriptedServer
 _SCHEMA = {
     "type": "object",
     "properties": {
-        "city": {"type": "string", "maxLength": 30},
+        "city": {"type": "string", "maxLength": 12},
         "known": {"type": "boolean"},
     },
     "required": ["city", "known"],
@@ -133,6 +133,16 @@ def test_a_choice_is_a_distribution_over_the_options(llm: Llm) -> None:
     assert len(choice.probabilities) == 3
     assert sum(choice.probabilities) == pytest.approx(1.0)
     assert all(0.0 <= share <= 1.0 for share in choice.probabilities)
+
+
+def test_the_order_of_the_options_does_not_matter(llm: Llm) -> None:
+    if isinstance(llm, ScriptedLlm | LoopbackLlm):
+        pytest.skip("a script chooses by place")
+    question, options = user("Is Paris in France?"), ["Yes", "No", "Yes, it is, my friend"]
+    forwards = llm.choose(question, options).probabilities
+    backwards = llm.choose(question, options[::-1]).probabilities
+    assert forwards == pytest.approx(backwards[::-1], abs=0.01)
+    assert forwards[2] < max(forwards)
 
 
 def test_a_choice_needs_two_options(llm: Llm) -> None:

@@ -29,7 +29,7 @@ from localmem.backends.llama_native import (
 )
 from localmem.backends.process_lock import ProcessLock
 from localmem.backends.reply import ReplyText, repeats_endlessly
-from localmem.backends.slots import Slot, SlotBook, common_prefix
+from localmem.backends.slots import Slot, SlotBook, common_prefix, one_begins_another
 from localmem.errors import GenerationError, UsageError
 from localmem.ports import JsonSchema
 from localmem.types import ChatMessage, Choice, Completion, LlmFiles
@@ -157,7 +157,7 @@ class LlamaCppLlm:
     def choose(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice:
         """Exact probabilities that the reply begins with each option, scaled to sum 1.
 
-        Where one option is the beginning of another, the end of the reply counts as well.
+        Where one option is the beginning of another, the end of the reply counts for all.
         """
         if len(options) < 2:
             raise UsageError(f"a choice needs at least two options, got {len(options)}")
@@ -383,24 +383,19 @@ class LlamaCppLlm:
     ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Summed log-probabilities of the options' tokens, float64 (options,)."""
         scores = np.array([_log_softmax(first)[tokens[0]] for tokens in spellings])
-        longer = [
-            number
-            for number, tokens in enumerate(spellings)
-            if len(tokens) > 1 or self._begins_another(number, spellings)
-        ]
-        for start in range(0, len(longer), _WORKERS):
-            for number, more in self._score_batch(
-                slot, spellings, longer[start : start + _WORKERS]
-            ):
+        ends_count = one_begins_another(spellings)
+        longer = [n for n, tokens in enumerate(spellings) if ends_count or len(tokens) > 1]
+        for some in _batches(longer, [len(tokens) for tokens in spellings]):
+            for number, more in self._score_batch(slot, spellings, some, ends_count):
                 scores[number] += more
         return scores
 
-    def _begins_another(self, number: int, spellings: Sequence[list[int]]) -> bool:
-        mine = spellings[number]
-        return any(other[: len(mine)] == mine for i, other in enumerate(spellings) if i != number)
-
     def _score_batch(
-        self, slot: Slot, spellings: Sequence[list[int]], numbers: Sequence[int]
+        self,
+        slot: Slot,
+        spellings: Sequence[list[int]],
+        numbers: Sequence[int],
+        ends_count: bool,
     ) -> list[tuple[int, float]]:
         """What the tokens after the first add to each option's score, all in one batch."""
         position = len(slot.tokens)
@@ -416,10 +411,7 @@ class LlamaCppLlm:
             ]
         self._evaluate(items, spared=slot)
         scored = [
-            (
-                number,
-                self._tail_score(row, spellings[number], self._begins_another(number, spellings)),
-            )
+            (number, self._tail_score(row, spellings[number], ends_count))
             for number, row in zip(numbers, rows, strict=True)
         ]
         for worker in range(len(numbers)):

@@ -82,3 +82,13 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
         if left[place] != right[place]:
             return place
     return length
+
+
+def one_begins_another(spellings: Sequence[list[int]]) -> bool:
+    """Whether some spelling is equal to another's beginning, so that its end must count."""
+    return any(
+        longer[: len(shorter)] == shorter
+        for i, shorter in enumerate(spellings)
+        for j, longer in enumerate(spellings)
+        if i != j
+    )

@@ -25,6 +25,7 @@ from localmem.backends.gbnf import one_grammar
 from localmem.backends.http_json import LocalAddress, LocalServer
 from localmem.backends.process_lock import ProcessLock
 from localmem.backends.reply import ReplyText, repeats_endlessly
+from localmem.backends.slots import one_begins_another
 from localmem.errors import GenerationError, MissingExtraError, ModelError, UsageError
 from localmem.ports import JsonSchema
 from localmem.types import ChatMessage, Choice, Completion, LlmFiles
@@ -129,7 +130,7 @@ class XllamaLlm:
     def choose(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice:
         """Exact probabilities that the reply begins with each option, scaled to sum 1.
 
-        Where one option is the beginning of another, the end of the reply counts as well.
+        Where one option is the beginning of another, the end of the reply counts for all.
         """
         if len(options) < 2:
             raise UsageError(f"a choice needs at least two options, got {len(options)}")
@@ -139,8 +140,11 @@ class XllamaLlm:
             spellings = [self._tokenize(option, special=False) for option in options]
             if not all(spellings):
                 raise UsageError("an option of a choice is empty")
+            if one_begins_another(spellings):
+                end = self._tokenize(self._eos, special=True)
+                spellings = [tokens + end for tokens in spellings]
             tree: dict[tuple[int, ...], dict[int, float]] = {}
-            scores = np.array([self._score(prompt, mine, spellings, tree) for mine in spellings])
+            scores = np.array([self._score(prompt, tokens, tree) for tokens in spellings])
         weights = np.exp(scores - scores.max())
         shares = weights / weights.sum()
         return Choice(tuple(float(share) for share in shares), exact=True)
@@ -229,14 +233,10 @@ class XllamaLlm:
     def _score(
         self,
         prompt: Sequence[int],
-        mine: Sequence[int],
-        spellings: Sequence[list[int]],
+        path: Sequence[int],
         tree: dict[tuple[int, ...], dict[int, float]],
     ) -> float:
         """Summed log-probabilities of one option's tokens; `tree` remembers what was asked."""
-        path = list(mine)
-        if any(other[: len(path)] == path for other in spellings if other is not mine):
-            path += self._tokenize(self._eos, special=True)
         return sum(
             self._log_probability(prompt, tuple(path[:i]), token, tree)
             for i, token in enumerate(path)
