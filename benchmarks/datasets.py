@@ -30,7 +30,8 @@ class Question:
     """One question with its gold.
 
     `gold` names the messages that hold the answer; empty where only conversations are known.
-    `gold_conversations` names those then (LongMemEval, where one is a session).
+    `gold_conversations` names those then (LongMemEval, where one is a session). `asked_at` is the
+    dataset's own time of asking, else the end of the history.
     """
 
     text: str
@@ -69,7 +70,9 @@ def locomo(path: Path) -> Iterator[History]:
             gold = frozenset((imported.source_id, i) for i in named & known)
             if item["category"] != _LOCOMO_ADVERSARIAL and gold:
                 kind = _LOCOMO_KINDS[item["category"]]
-                questions.append(Question(item["question"], kind, gold))
+                questions.append(
+                    Question(item["question"], kind, gold, asked_at=_last_moment([imported]))
+                )
         yield History(chat["sample_id"], "locomo", (imported,), tuple(questions), path)
 
 
@@ -90,7 +93,9 @@ def beam(path: Path) -> Iterator[History]:
                 named = set(_flat(item.get("source_chat_ids", [])))
                 gold = frozenset((known[i], i) for i in named if i in known)
                 if gold:
-                    questions.append(Question(item["question"], kind, gold))
+                    questions.append(
+                        Question(item["question"], kind, gold, asked_at=_last_moment(imported))
+                    )
         name = f"{folder.parent.name}/{folder.name}"
         yield History(name, "beam", tuple(imported), tuple(questions), folder / "chat.json")
 
@@ -140,6 +145,12 @@ def _flagged(
 def _conversations(path: Path, *, question_id: str | None = None) -> list[ImportedConversation]:
     export = open_export(path, tz=UTC, question_id=question_id)
     return [c for c in export if isinstance(c, ImportedConversation)]
+
+
+def _last_moment(conversations: Sequence[ImportedConversation]) -> datetime | None:
+    """When the history ends: the time of a question where the dataset gives none."""
+    times = [m.said_at for c in conversations for m in c.messages if m.said_at is not None]
+    return max(times, default=None)
 
 
 def _flat(value: Any) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.datasets import SESSION_GAP, History, MessageKey, Question
+from localmem.dates import resolve
 from localmem.ports import Embedder, FloatMatrix
 from localmem.recall.retrieve import Retriever
 from localmem.store.grouping import split_sessions
@@ -89,6 +90,7 @@ def replay(history: History, embedder: Embedder, cache: Path | None = None) -> R
         )
     retriever = Retriever()
     retriever.add_messages(messages, sessions)
+    retriever.add_dates({m.id: resolve(m.text, m.said_at, language=None) for m in messages})
     pieces = [(m.id, piece) for m in messages for piece in embedder.split(m.whole_text)]
     vectors = _embedded([text for _, text in pieces], embedder.embed_passages, embedder, cache)
     retriever.add_vectors(embedder.model_id, [message_id for message_id, _ in pieces], vectors)

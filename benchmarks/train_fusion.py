@@ -22,12 +22,12 @@ from benchmarks.datasets import load
 from benchmarks.fusion_fit import Example, FitOptions, Floats, fit
 from benchmarks.measures import recall
 from benchmarks.replay import Replay, replay
+from localmem.dates import resolve_question
 from localmem.index.fusion import FusionModel
 from localmem.ports import Embedder
 from localmem.recall.signals import PLAIN, VECTOR_SIGNALS
 
 FOLDS = 5
-DROPPED_SIGNALS: frozenset[str] = frozenset({"date"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ def cases_of(replayed: Replay) -> list[Case]:
     """Every question of a history, measured."""
     cases = []
     for number, question in enumerate(replayed.history.questions):
+        dates = resolve_question(question.text, question.asked_at) if question.asked_at else ()
         corpus, signals, features = replayed.retriever.measured(
-            question.text, replayed.question_vectors[number]
+            question.text, replayed.question_vectors[number], dates
         )
         gold = {int(m) for m in replayed.gold(question)}
         rows = [row for row, m in enumerate(corpus.message_ids.tolist()) if m in gold]
@@ -95,7 +96,7 @@ def cases_of(replayed: Replay) -> list[Case]:
 
 def layout(cases: Sequence[Case], features: tuple[str, ...], *, with_vectors: bool) -> FusionModel:
     """A model of zero weights: which signals and features take part."""
-    signals = [s for s in cases[0].signals if s not in DROPPED_SIGNALS]
+    signals = list(cases[0].signals)
     if not with_vectors:
         signals = [s for s in signals if s not in VECTOR_SIGNALS]
     zero = np.zeros((len(signals), len(features)), np.float32)
