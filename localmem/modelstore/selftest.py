@@ -12,11 +12,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from localmem.errors import GenerationError
-from localmem.ports import Llm
 from localmem.types import ChatMessage, Role
+
+if TYPE_CHECKING:
+    from localmem.ports import Llm  # ports imports NumPy, which listing models does not need
 
 _REPLY_TOKENS = 48
 _SPEED_WORDS = "The quick brown fox jumps over the lazy dog near the river bank. "
