@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, opened, output, parse_zone, print_json, progress_bar
-from localmem.types import ImportId, Layer, SessionId
 
 imports = typer.Typer(help="List the imports, or take one back.", no_args_is_help=True)
 
@@ -76,6 +75,7 @@ def undo_import(
 ) -> None:
     """Take an import back: its messages and all that was derived from them leave the file."""
     from localmem.cli.render import receipt
+    from localmem.types import ImportId
 
     with opened(context) as memory:
         erased = memory.undo_import(ImportId(number))
@@ -115,6 +115,7 @@ def show(
     """A session, at the layer you want to read."""
     from localmem.cli.render import session_view
     from localmem.errors import UsageError
+    from localmem.types import Layer, SessionId
 
     layers = {"L0": Layer.SUMMARY, "L3": Layer.RAW}
     wanted = layers.get(layer.upper())

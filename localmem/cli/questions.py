@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,9 @@ from localmem.cli.shared import (
     print_json,
     progress_bar,
 )
-from localmem.types import Budget, Depth, SearchFilter
+
+if TYPE_CHECKING:
+    from localmem.types import Depth, SearchFilter
 
 Participant = Annotated[
     str | None, typer.Option("--from", metavar="NAME", help="Only what this person said.")
@@ -66,7 +68,7 @@ def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="A question in your own words.")],
     depth: Annotated[
-        Depth | None,
+        str | None,
         typer.Option(help="instant: no model. direct: one model call. auto picks."),
     ] = None,
     seconds: Annotated[
@@ -81,6 +83,7 @@ def ask(
 ) -> None:
     """Ask a question; the answer cites the messages it rests on."""
     from localmem.cli.render import answer_view
+    from localmem.types import Budget
 
     limits = _limits(participant, since, until, None)
     moment = parse_moment(asked_at, option="--asked-at")
@@ -88,7 +91,7 @@ def ask(
     with opened(context) as memory:
         answer = memory.ask(
             question,
-            depth=depth,
+            depth=_depth(depth),
             budget=Budget(seconds=seconds),
             limits=limits,
             asked_at=moment,
@@ -127,9 +130,22 @@ def _write(token: str) -> None:
     sys.stdout.flush()
 
 
+def _depth(name: str | None) -> Depth | None:
+    from localmem.errors import UsageError
+    from localmem.types import Depth
+
+    if name is None:
+        return None
+    if name not in (Depth.INSTANT, Depth.DIRECT, Depth.AUTO):
+        raise UsageError(f"--depth is '{name}'", hint="--depth instant, direct or auto")
+    return Depth(name)
+
+
 def _limits(
     participant: str | None, since: str | None, until: str | None, source: str | None
 ) -> SearchFilter:
+    from localmem.types import SearchFilter
+
     return SearchFilter(
         participant=participant,
         since=parse_day(since, option="--since"),

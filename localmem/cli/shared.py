@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime, tzinfo
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from localmem.errors import UsageError
-from localmem.types import Progress
 
 if TYPE_CHECKING:
+    from datetime import date, datetime, tzinfo
+
     from rich.console import Console
 
     from localmem.memory import Memory
+    from localmem.types import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
 _SLOW_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The global options."""
 
     memory: Path | None
@@ -65,11 +61,17 @@ def messages() -> Console:
 
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
+    import json
+
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
 
 
 def plain(value: object) -> Any:
     """Values of types.py as what JSON knows."""
+    from dataclasses import fields, is_dataclass
+    from datetime import date, datetime
+    from enum import Enum
+
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime | date):
@@ -119,6 +121,8 @@ def _ignore(progress: Progress) -> None:
 
 def parse_day(text: str | None, *, option: str) -> date | None:
     """A day written as YYYY-MM-DD."""
+    from datetime import date
+
     if text is None:
         return None
     try:
@@ -131,6 +135,8 @@ def parse_day(text: str | None, *, option: str) -> date | None:
 
 def parse_moment(text: str | None, *, option: str) -> datetime | None:
     """A day or a moment in ISO form; local time where it has no zone."""
+    from datetime import datetime
+
     if text is None:
         return None
     try:
@@ -145,6 +151,8 @@ def parse_moment(text: str | None, *, option: str) -> datetime | None:
 
 def parse_zone(name: str | None) -> tzinfo | None:
     """A zone by its IANA name."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     if name is None:
         return None
     try:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, opened, output, print_json, progress_bar
-from localmem.types import Verdict
 
 
 def work(context: typer.Context, json_: JsonFlag = False) -> None:
@@ -56,6 +55,7 @@ def stats(context: typer.Context, json_: JsonFlag = False) -> None:
 def doctor(context: typer.Context, json_: JsonFlag = False) -> None:
     """Look for what is missing, damaged or slow, and say the cure."""
     from localmem.cli.render import findings_list
+    from localmem.types import Verdict
 
     with opened(context) as memory:
         findings = memory.doctor()
