@@ -60,6 +60,30 @@ def test_the_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
         pass
 
 
+def test_long_work_lets_a_waiting_process_go_first(tmp_path: Path) -> None:
+    path = tmp_path / "llm.lock"
+    with (
+        ProcessLock(path) as lock,
+        subprocess.Popen(
+            [sys.executable, "-c", _HOLD, str(path), "0"], stdout=subprocess.PIPE, text=True
+        ) as child,
+    ):
+        deadline = time.monotonic() + 15.0
+        while child.poll() is None and time.monotonic() < deadline:
+            lock.give_way()
+            time.sleep(0.05)
+        assert child.stdout is not None
+        assert child.stdout.read().strip() == "held"
+
+
+def test_nobody_waiting_means_no_giving_way(tmp_path: Path) -> None:
+    with ProcessLock(tmp_path / "llm.lock") as lock:
+        started = time.monotonic()
+        for _ in range(100):
+            lock.give_way()
+        assert time.monotonic() - started < 0.1
+
+
 def test_the_lock_can_be_taken_again_inside(tmp_path: Path) -> None:
     lock = ProcessLock(tmp_path / "llm.lock", patience_s=0.2)
     with lock, lock:

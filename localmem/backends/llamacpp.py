@@ -310,6 +310,8 @@ class LlamaCppLlm:
                     run.evaluated += prefix_cost
                     prefix_cost = 0
                     active[number] = run
+                if self._process_lock is not None:
+                    self._process_lock.give_way()
                 self._advance(list(active.values()), spared=slot)
                 for number in [n for n, run in active.items() if run.done]:
                     run = active.pop(number)

@@ -17,6 +17,11 @@ from typing import IO
 from localmem.errors import ModelError
 
 _POLL_S = 0.05
+_WAITER_SEEN_S = 1.0
+"""A waiter renews its sign at every poll; an older sign belongs to one that gave up."""
+
+_LEAST_TURN_S = 2.0
+"""How long long work keeps the processor before it gives way again."""
 
 
 class ProcessLock:
@@ -36,8 +41,10 @@ class ProcessLock:
         self._path = path
         self._patience_s = patience_s
         self._on_wait = on_wait
+        self._sign = path.with_name(f"{path.name}.waiting")
         self._file: IO[str] | None = None
         self._depth = 0
+        self._turn_began = 0.0
 
     def __enter__(self) -> ProcessLock:
         if self._depth == 0:
@@ -52,7 +59,30 @@ class ProcessLock:
         trace: TracebackType | None,
     ) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._file is not None:
+        if self._depth == 0:
+            self._release()
+
+    def give_way(self) -> None:
+        """Let a process that waits go first, if there is one; for long work, between its steps.
+
+        Does nothing in the first two seconds of a turn, or when the lock is held twice.
+        """
+        if self._depth != 1 or time.monotonic() - self._turn_began < _LEAST_TURN_S:
+            return
+        if not self._is_wanted():
+            return
+        self._release()
+        time.sleep(3 * _POLL_S)
+        self._acquire()
+
+    def _is_wanted(self) -> bool:
+        try:
+            return time.time() - self._sign.stat().st_mtime < _WAITER_SEEN_S
+        except FileNotFoundError:
+            return False
+
+    def _release(self) -> None:
+        if self._file is not None:
             _unlock(self._file)
             self._file.close()
             self._file = None
@@ -64,6 +94,7 @@ class ProcessLock:
         told = False
         try:
             while not _try_lock(file):
+                self._sign.touch(mode=0o600)
                 waited = time.monotonic() - started
                 if waited > self._patience_s:
                     raise ModelError(
@@ -78,7 +109,9 @@ class ProcessLock:
         except BaseException:
             file.close()
             raise
+        self._sign.unlink(missing_ok=True)  # others renew theirs at their next poll
         self._file = file
+        self._turn_began = time.monotonic()
         self._note_holder(file)
 
     def _note_holder(self, file: IO[str]) -> None:

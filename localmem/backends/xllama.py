@@ -119,6 +119,8 @@ class XllamaLlm:
             workers = max(1, min(_SLOTS, self._cells // _longest(tokens, max_tokens)))
             results: list[Completion] = []
             for start in range(0, len(tokens), workers):
+                if self._process_lock is not None:
+                    self._process_lock.give_way()
                 part = tokens[start : start + workers]
                 replies = pool.map(lambda p: self._reply(p, max_tokens, gbnf, None), part)
                 for number, reply in enumerate(replies, start):
