@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from localmem.dates import resolve_question
 from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
+from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
 from localmem.recall.retrieve import Retriever
 from localmem.store import Changes, Store
@@ -35,6 +36,9 @@ from localmem.types import (
 )
 
 _log = logging.getLogger(__name__)
+_WORD_PARTS = ("rows", "keywords")
+_GRAPH = "vectors"
+"""Stored for an approximate index alone: an exact one is the vectors themselves."""
 _REPLAY_SHARE = 0.2
 """A snapshot that lacks more than this share of the rows is made anew."""
 
@@ -111,11 +115,21 @@ class Finder:
                 loaded = self._current()
             content = loaded.retriever.snapshot()
             vectors = loaded.retriever.vectors
-            stamp = (vectors.model_id, vectors.dimension) if vectors else ("", 0)
             with self._store.writing():
-                for name in _SNAPSHOT_NAMES:
-                    part = content[name]
-                    self._store.put_snapshot(IndexSnapshot(name, loaded.generation, *stamp, part))
+                for name in _WORD_PARTS:
+                    self._store.put_snapshot(
+                        IndexSnapshot(name, loaded.generation, "", 0, content[name])
+                    )
+                if vectors is not None and not isinstance(vectors, ExactVectors):
+                    self._store.put_snapshot(
+                        IndexSnapshot(
+                            _GRAPH,
+                            loaded.generation,
+                            vectors.model_id,
+                            vectors.dimension,
+                            content[_GRAPH],
+                        )
+                    )
 
     def _search(
         self, query: str, k: int, mode: str, limits: SearchFilter, asked_at: datetime
@@ -183,29 +197,33 @@ class Finder:
 
     def _from_snapshot(self) -> _Loaded | None:
         """The stored index with what came since; None where it is missing, damaged or too old."""
+        model_id = self._store.active_embedder()
         try:
-            parts = {name: self._store.get_snapshot(name) for name in _SNAPSHOT_NAMES}
-            stored = {name: part for name, part in parts.items() if part is not None}
-            if not {"rows", "keywords"} <= stored.keys():
-                return None
-            generations = {part.generation for part in stored.values()}
-            if len(generations) != 1:
+            parts = [self._store.get_snapshot(name) for name in _WORD_PARTS]
+            graph = self._store.get_snapshot(_GRAPH, model_id=model_id) if model_id else None
+            stored = [part for part in (*parts, graph) if part is not None]
+            generations = {part.generation for part in stored}
+            if None in parts or len(generations) != 1:
                 return None
             (generation,) = generations
             changes = self._store.changes_since(generation)
             if changes.reload:
                 return None
-            content = {name: part.content for name, part in stored.items()}
-            retriever = Retriever.from_snapshot(content, weights=self._fusion_weights())
+            retriever = Retriever.from_snapshot(
+                {part.name: part.content for part in stored},
+                model_id=graph.model_id if graph else "",
+                dimension=graph.dimension if graph else 0,
+                weights=self._fusion_weights(),
+            )
         except StaleIndexError as error:
             _log.warning("the stored index is made anew: %s", error.message)
             return None
         if len(changes.messages) > _REPLAY_SHARE * (len(retriever) + 1):
             return None
-        model_id = self._store.active_embedder()
         loaded = _Loaded(retriever, self._sessions(), generation, model_id)
-        loaded = self._replayed(loaded, changes, with_vectors=False)
-        self._add_all_vectors(retriever, model_id)
+        loaded = self._replayed(loaded, changes, with_vectors=graph is not None)
+        if graph is None:
+            self._add_all_vectors(retriever, model_id)
         return loaded
 
     def _from_rows(self) -> _Loaded:
@@ -284,9 +302,6 @@ class Finder:
                 f"{missing:,} messages have no vector yet: found by words only (localmem work)",
             )
         return ()
-
-
-_SNAPSHOT_NAMES = ("rows", "keywords")
 
 
 def _message_ids(ids: NDArray[np.int64]) -> list[MessageId]:
