@@ -158,6 +158,8 @@ class LlamaCppLlm:
         """Exact probabilities that the reply begins with each option, scaled to sum 1.
 
         Where one option is the beginning of another, the end of the reply counts for all.
+        The engine's arithmetic depends on where in its cache a prompt lies, so that repeated
+        calls may differ: by a hundredth for likely options, by a third for hopeless ones.
         """
         if len(options) < 2:
             raise UsageError(f"a choice needs at least two options, got {len(options)}")
