@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 _LABEL = re.compile(r"^(?:short\s+)?(?:answer|reply)\s*[:>-]+\s*|^->\s*", re.IGNORECASE)
@@ -20,13 +19,3 @@ def plain_line(reply: str) -> str:
         if said:
             return said
     return ""
-
-
-def json_answer(reply: str) -> str:
-    """The `answer` of a reply in JSON; "" where there is none."""
-    try:
-        tree = json.loads(reply)
-    except json.JSONDecodeError:
-        return ""
-    answer = tree.get("answer", "") if isinstance(tree, dict) else ""
-    return plain_line(answer) if isinstance(answer, str) else ""
