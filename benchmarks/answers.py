@@ -144,7 +144,8 @@ def _asker(args: argparse.Namespace) -> Iterator[tuple[Ask, str]]:
     """How this run answers a question, and with which engine; memories and model are open."""
     config = _config(args.model)
     with ExitStack() as stack:
-        llm = None if args.depth == "instant" else stack.enter_context(_opened_llm(config))
+        depth = _depth(args.depth, config)
+        llm = None if depth is Depth.INSTANT else stack.enter_context(_opened_llm(config))
         engine = type(llm).__name__ if llm is not None else "none"
         if args.arm == "closed-book":
             yield (lambda question: _closed_book(question, _needed(llm))), engine
@@ -156,7 +157,7 @@ def _asker(args: argparse.Namespace) -> Iterator[tuple[Ask, str]]:
 
         def ask(question: GoldQuestion) -> Answer:
             memory, asked_at = memories[question.conversation], ended[question.conversation]
-            return _from_evidence(question, memory, asked_at, args, llm)
+            return _from_evidence(question, memory, asked_at, args, (depth, llm))
 
         yield ask, engine
 
@@ -166,14 +167,22 @@ def _from_evidence(
     memory: Memory,
     asked_at: datetime,
     args: argparse.Namespace,
-    llm: Llm | None,
+    reader: tuple[Depth, Llm | None],
 ) -> Answer:
+    depth, llm = reader
     mode = "bm25" if args.arm == "bm25" else None
     result = memory.search(question.text, k=args.evidence, mode=mode, asked_at=asked_at)
     asked = Asked.from_search(result, asked_at)
     if args.arm == "bm25":
         asked = replace(asked, evidence=[_undated(one) for one in asked.evidence])
-    return answer_question(asked, depth=Depth(args.depth), llm=llm)
+    return answer_question(asked, depth=depth, llm=llm)
+
+
+def _depth(name: str, config: Config) -> Depth:
+    """The depth of a run; `auto` takes what `ask` would take with this model."""
+    if name != Depth.AUTO:
+        return Depth(name)
+    return Depth.DIRECT if ModelShelf.open(config).reads_well() else Depth.INSTANT
 
 
 def _undated(one: Evidence) -> Evidence:
