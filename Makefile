@@ -18,7 +18,6 @@ models: setup
 
 demo: models
 	@mkdir -p -m 700 .demo
-	@$(BIN)/localmem --memory $(DEMO) import sample
 	@$(BIN)/localmem --memory $(DEMO) demo
 
 test: models

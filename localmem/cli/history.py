@@ -39,7 +39,10 @@ def import_(
     """Import a chat history. Importing it again adds only what is new."""
     from localmem.cli.render import import_report
     from localmem.memory import ImportOptions
+    from localmem.sample import sample_export
 
+    if str(path) == "sample" and not path.exists():
+        path = sample_export()
     options = ImportOptions(format=format_, tz=parse_zone(tz), me=me, later=later)
     with opened(context, create=not dry_run) as memory, progress_bar(quiet=json_) as draw:
         if dry_run:
