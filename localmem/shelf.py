@@ -193,7 +193,7 @@ class ModelShelf:
     def reads_well(self) -> bool:
         """Whether answers of the model in use are better than extracted ones; loads nothing.
 
-        Told by its self-test ("copy") where it was run, else by its catalog entry; a model of
+        Told by its self-test ("choice" and "copy") where it was run, else by its catalog entry; a model of
         which neither is known is trusted.
 
         Raises:
@@ -205,7 +205,7 @@ class ModelShelf:
         files = self._store.llm(name)
         result = self._checks.of(files.model_id)
         if result is not None:
-            return result.passed("copy")
+            return result.passed("choice") and result.passed("copy")
         entry = next((e for e in self._store.catalog.entries if e.name == files.name), None)
         return entry is None or entry.reads_well
 
