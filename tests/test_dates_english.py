@@ -118,6 +118,8 @@ The next two weeks will be hard | The next two weeks: 8 to 22 May 2023
 He paid on March 3rd | March 3rd: 3 March 2023
 He paid on November 3rd | November 3rd: 3 November 2022
 He will pay on March 3rd | March 3rd: 3 March 2024
+We decided to meet on 20 July | 20 July: 20 July 2023
+He paid on 20 November | 20 November: 20 November 2022
 The wedding: June 10 | June 10: 10 June 2023
 I was born on March 3rd | nothing
 He paid on March 3rd, 2021 | March 3rd, 2021: 3 March 2021

@@ -95,11 +95,17 @@ def _valid_days(year: int, month: int, day: int) -> list[date]:
     return days
 
 
+_LONGEST_LOOK_BACK = 240
+"""Days. A past verb does not reach further: "we decided on 11 October" said in July looks ahead."""
+
+
 def _pick_day(days: list[date], today: date, tense: Tense) -> date:
-    if tense is Tense.PAST:
-        return max(day for day in days if day <= today)
     if tense is Tense.FUTURE:
         return min(day for day in days if day >= today)
+    if tense is Tense.PAST:
+        last = max(day for day in days if day <= today)
+        if (today - last).days <= _LONGEST_LOOK_BACK:
+            return last
     return min(days, key=lambda day: (abs((day - today).days), day))
 
 
