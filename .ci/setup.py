@@ -94,7 +94,8 @@ def make_venv() -> None:
     python = venv_python()
     if python.exists():
         asked = [str(python), "-c", "import sys; print(sys.version)"]
-        if subprocess.run(asked, capture_output=True, text=True).stdout.strip() == sys.version:
+        found = subprocess.run(asked, check=False, capture_output=True, text=True)
+        if found.stdout.strip() == sys.version:
             return
     print(f"making {VENV.name} with Python {platform.python_version()}", file=sys.stderr)
     venv.create(VENV, with_pip=True, clear=VENV.exists())

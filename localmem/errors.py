@@ -67,7 +67,8 @@ class MissingExtraError(ModelError):
     def __init__(self, needed_for: str, *, extra: str) -> None:
         super().__init__(
             f"{needed_for} needs the extra '{extra}', which is not installed",
-            hint=f"pip install 'localmem-desktop[{extra}]' (in a checkout: pip install -e '.[{extra}]')",
+            hint=f"pip install 'localmem-desktop[{extra}]'"
+            f" (in a checkout: pip install -e '.[{extra}]')",
         )
         self.extra = extra
 

@@ -193,8 +193,8 @@ class ModelShelf:
     def reads_well(self) -> bool:
         """Whether answers of the model in use are better than extracted ones; loads nothing.
 
-        Told by its self-test ("choice" and "copy") where it was run, else by its catalog entry; a model of
-        which neither is known is trusted.
+        Told by its self-test ("choice" and "copy") where it was run, else by its catalog entry; a
+        model of which neither is known is trusted.
 
         Raises:
             ModelNotFoundError: it is not on this machine.

@@ -16,7 +16,12 @@ def _lint(root: Path) -> subprocess.CompletedProcess[str]:
     program = "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports; "
     program += "sys.exit(lint_imports(no_cache=True))"
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program],
+        check=False,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -77,6 +82,6 @@ def test_help_imports_nothing_heavy() -> None:
         f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
     )
     assert run.stderr.strip().endswith("[]"), run.stderr

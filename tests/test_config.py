@@ -28,9 +28,7 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
     assert config.models.embedder == Config().models.embedder
 
 
-def test_the_environment_outranks_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_outranks_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "config.toml"
     path.write_text('[models]\nllm = "qwen"\n', encoding="utf-8")
     monkeypatch.setenv("LOCALMEM_MODEL", "other")

@@ -138,9 +138,7 @@ def test_without_vectors_search_says_that_it_goes_by_words_only(
     assert "4711" in result.found[0].message.text
 
 
-def test_work_makes_the_vectors_that_an_import_left_for_later(
-    memory: Memory, export: Path
-) -> None:
+def test_work_makes_the_vectors_that_an_import_left_for_later(memory: Memory, export: Path) -> None:
     memory.import_(export, ImportOptions(tz=UTC, later=True))
     report = memory.work()
     assert (report.vectors_made, report.vectors_open, report.summaries_open) == (5, 0, 0)
@@ -189,9 +187,7 @@ def test_an_import_without_an_embedder_stores_nothing(memory: Memory, export: Pa
     assert len(memory.imports()) == 1
 
 
-def test_reindex_changes_the_embedder_from_stored_text_alone(
-    memory: Memory, export: Path
-) -> None:
+def test_reindex_changes_the_embedder_from_stored_text_alone(memory: Memory, export: Path) -> None:
     memory.import_(export, UTC_ZONE)
     export.unlink()
     other = FixedModels(the_embedder=HashEmbedder(dimension=128))

@@ -48,7 +48,9 @@ def _environment(home: Path) -> dict[str, str]:
     return {**kept, "LOCALMEM_HOME": str(home), "COLUMNS": "200"}
 
 
-def _run(home: Path, *arguments: str, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def _run(
+    home: Path, *arguments: str, prefix: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*prefix, *_COMMAND, *arguments],
         env=_environment(home),
@@ -80,9 +82,7 @@ def _export(path: Path, name: str, conversations: int, messages: int) -> Path:
     return path
 
 
-def test_two_imports_and_a_search_at_the_same_time_lose_nothing(
-    home: Path, tmp_path: Path
-) -> None:
+def test_two_imports_and_a_search_at_the_same_time_lose_nothing(home: Path, tmp_path: Path) -> None:
     exports = [_export(tmp_path / f"{n}.jsonl", n, 100, 10) for n in ("anna", "bert")]
     _json(home, "import", str(sample_export()), "--later")
     before = _json(home, "stats")["messages"]

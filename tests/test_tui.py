@@ -7,13 +7,13 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC
 from pathlib import Path
 
+from localmem_tui import LocalMemApp
 from textual.pilot import Pilot
 from textual.widgets import Input, ListView, Static
 
 from localmem.memory import ImportOptions
 from localmem.sample import sample_export
 from localmem.testing import build_memory
-from localmem_tui import LocalMemApp
 
 _Flow = Callable[[LocalMemApp, Pilot[None]], Coroutine[None, None, None]]
 

@@ -7,5 +7,5 @@ from localmem.types import Depth
 
 
 def choose_depth(asked: Asked, *, reads_well: bool) -> Depth:
-    """DIRECT where there is evidence and a model that reads better than extraction, else INSTANT."""
+    """DIRECT with evidence and a model that reads better than extraction, else INSTANT."""
     return Depth.DIRECT if reads_well and asked.evidence else Depth.INSTANT
