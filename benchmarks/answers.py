@@ -209,9 +209,7 @@ def _closed_book(question: GoldQuestion, llm: Llm) -> Answer:
     return replace(blank, text=plain_line(completion.text), found=True, trace=trace)
 
 
-def _memories(
-    data: Path, folder: Path, config: Config, stack: ExitStack
-) -> Mapping[str, Memory]:
+def _memories(data: Path, folder: Path, config: Config, stack: ExitStack) -> Mapping[str, Memory]:
     memories: dict[str, Memory] = {}
     for name, file in split_conversations(data, folder).items():
         memory = Memory.open(folder / f"{name}.duckdb", config=config, idle_s=3600.0)

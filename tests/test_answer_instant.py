@@ -25,9 +25,7 @@ def instant(question: str) -> Answer:
         ("Who moved to Lisbon?", "Clara", 3),
     ],
 )
-def test_the_span_of_the_expected_type_is_taken(
-    question: str, text: str, message_id: int
-) -> None:
+def test_the_span_of_the_expected_type_is_taken(question: str, text: str, message_id: int) -> None:
     answer = instant(question)
     assert answer.found and answer.text == text
     assert answer.citations[0].message_id == message_id

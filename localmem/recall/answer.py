@@ -145,9 +145,7 @@ def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
 class _Reader:
     """One model with what it may spend on one question."""
 
-    def __init__(
-        self, llm: Llm, budget: Budget, started: float, on_token: OnToken | None
-    ) -> None:
+    def __init__(self, llm: Llm, budget: Budget, started: float, on_token: OnToken | None) -> None:
         self.llm = llm
         self._budget = budget
         self._started = started

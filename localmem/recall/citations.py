@@ -84,8 +84,9 @@ def find_support(
             break
         best = max(
             range(len(gains)),
-            key=lambda i: gains[i]
-            and gains[i] + _closeness(claim.asked, held[i], i, len(evidence)),
+            key=lambda i: (
+                gains[i] and gains[i] + _closeness(claim.asked, held[i], i, len(evidence))
+            ),
         )
         chosen.append(best)
         needed -= held[best]
@@ -102,9 +103,7 @@ def find_support(
     )
 
 
-def cite(
-    one: Evidence, answer: str, question: str, titles: Mapping[SessionId, str]
-) -> Citation:
+def cite(one: Evidence, answer: str, question: str, titles: Mapping[SessionId, str]) -> Citation:
     """The message as a citation, quoting the sentence that says most of the answer."""
     message = one.message
     return Citation(

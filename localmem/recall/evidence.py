@@ -67,9 +67,7 @@ def show_evidence(
 
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text in order, literal, without surrounding space; lines end them too."""
-    return tuple(
-        piece for match in _SENTENCE.finditer(text) if (piece := match.group().strip())
-    )
+    return tuple(piece for match in _SENTENCE.finditer(text) if (piece := match.group().strip()))
 
 
 def shown_text(one: Evidence, question: str) -> str:
@@ -131,4 +129,3 @@ def _around_best(text: str, question: str, limit: int) -> str:
     head = f"{_CUT} " if first > 0 else ""
     tail = f" {_CUT}" if last < len(parts) - 1 or length > limit else ""
     return f"{head}{middle}{tail}"
-
