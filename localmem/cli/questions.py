@@ -87,7 +87,13 @@ def ask(
 
     limits = _limits(participant, since, until, None)
     moment = parse_moment(asked_at, option="--asked-at")
-    streaming = not json_ and sys.stdout.isatty()
+    said: list[str] = []
+
+    def tell(token: str) -> None:
+        said.append(token)
+        sys.stdout.write(token)
+        sys.stdout.flush()
+
     with opened(context) as memory:
         answer = memory.ask(
             question,
@@ -95,12 +101,15 @@ def ask(
             budget=Budget(seconds=seconds),
             limits=limits,
             asked_at=moment,
-            on_token=_write if streaming else None,
+            on_token=None if json_ or not sys.stdout.isatty() else tell,
         )
     if json_:
         print_json(answer)
     else:
-        answer_view(output(), answer, trace=trace, streamed=streaming)
+        streamed = "".join(said)
+        if streamed:
+            sys.stdout.write("\n")
+        answer_view(output(), answer, trace=trace, streamed=streamed.strip() == answer.text)
     if not answer.found:
         raise typer.Exit(1)
 
@@ -123,11 +132,6 @@ def demo(context: typer.Context) -> None:
             answer = memory.ask(question, asked_at=asked_at())
             answer_view(console, answer, trace=False, streamed=False)
     messages().print("\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim")
-
-
-def _write(token: str) -> None:
-    sys.stdout.write(token)
-    sys.stdout.flush()
 
 
 def _depth(name: str | None) -> Depth | None:

@@ -138,10 +138,11 @@ def search_result(console: Console, result: SearchResult) -> None:
 
 
 def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool) -> None:
-    """An answer, its citations and, where wanted, its trace."""
-    if streamed:
-        console.print()
-    else:
+    """An answer, its citations and, where wanted, its trace.
+
+    `streamed` says that the text stands on the screen already, as the model wrote it.
+    """
+    if not streamed:
         console.print(Text(answer.text, style="bold"))
     for number, citation in enumerate(answer.citations, start=1):
         console.print(_citation_text(number, citation))
