@@ -230,7 +230,7 @@ class Memory:
         return receipt
 
     def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
-        """Make what is missing: L0 with dates, vectors, index snapshots.
+        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file small.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
@@ -251,6 +251,7 @@ class Memory:
                 self._store, embedder, on_done=tell.of("vectors", pending, "messages")
             )
         self._finder.save_snapshots()
+        self._keep_small()
         return self._work_report(summaries, made, time.perf_counter() - started)
 
     def reindex(
@@ -276,6 +277,7 @@ class Memory:
         self._swap_embedder(new)
         self._finder.forget()
         self._finder.save_snapshots()
+        self._keep_small()
         return self._work_report(summaries, made, time.perf_counter() - started)
 
     # --- Finding and asking -----------------------------------------------------------------
@@ -452,6 +454,13 @@ class Memory:
         """Who takes part in the chats among people that were found."""
         among = (f for f in result.found if f.session.kind is ConversationKind.PEOPLE)
         return tuple(sorted({f.message.speaker for f in among}))
+
+    def _keep_small(self) -> None:
+        """Write the file anew where much of it is unused."""
+        from localmem.jobs.checkup import is_wasteful
+
+        if is_wasteful(self._store.stats()):
+            self._store.compact()
 
     def _work_report(self, summaries: int, vectors: int, seconds: float) -> WorkReport:
         stats = self._store.stats()

@@ -45,6 +45,12 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def is_wasteful(stats: MemoryStats) -> bool:
+    """Whether so much of the file is unused that it should be written anew."""
+    wasted = stats.unused_bytes
+    return wasted > _WASTED_BYTES and wasted > _WASTED_SHARE * stats.file_bytes
+
+
 def _file_findings(path: Path, stats: MemoryStats) -> Iterator[Finding]:
     megabytes = stats.file_bytes / 1e6
     yield Finding(
@@ -56,12 +62,11 @@ def _file_findings(path: Path, stats: MemoryStats) -> Iterator[Finding]:
         yield Finding(
             Verdict.PROBLEM, "privacy", "other users can read the memory", f"chmod 600 {path}"
         )
-    wasted = stats.unused_bytes
-    if wasted > _WASTED_BYTES and wasted > _WASTED_SHARE * stats.file_bytes:
+    if is_wasteful(stats):
         yield Finding(
             Verdict.NOTICE,
             "size",
-            f"{wasted / 1e6:.0f} MB of the file are unused",
+            f"{stats.unused_bytes / 1e6:.0f} MB of the file are unused",
             "localmem work rewrites the file",
         )
 
