@@ -20,7 +20,7 @@ def instant(question: str) -> Answer:
     ("question", "text", "message_id"),
     [
         ("When was Ines at the pottery course?", "7 May 2023", 1),
-        ("How much did Ruben pay for the red kayak?", "450", 2),
+        ("How much did Ruben pay for the red kayak?", "450 euros", 2),
         ("Why did Clara move to Lisbon?", "because of her new job", 3),
         ("Who moved to Lisbon?", "Clara", 3),
     ],

@@ -1,56 +1,58 @@
 """The answer of the `instant` depth: a span of the evidence, found without any model.
 
-The sentence that shares most with the question is taken, and from it the span of the type that
-the question asks for. Weak evidence gives no answer. Every answer is literal, or a date that was
-resolved from the cited message.
+The order of the search is the prior; sentences are weighed by the question's words that they
+hold, rare ones more, and by whether they hold a span of what the question asks for. Weak evidence
+gives no answer. Every answer is literal, or a date that was resolved from the cited message.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from localmem.dates import describe, describe_day
-from localmem.entities import entities, expected_answer_type, named_participants
+from localmem.entities import named_participants
 from localmem.recall.citations import LONGEST_QUOTE
 from localmem.recall.evidence import sentences
-from localmem.types import AnswerType, Citation, Evidence, ResolvedDate, SessionId
-from localmem.words import Analyser
+from localmem.recall.spans import Span, find_span, nearest_date
+from localmem.recall.wanted import Stems, Wanted, wanted
+from localmem.types import AnswerType, Citation, Evidence, Message, ResolvedDate, Role, SessionId
 
-LEAST_SHARE = 0.25
-"""Share of the question's telling words that the best sentence or its message must hold."""
+LEAST_SHARE = 0.1
+"""Weighed share of the question's words that the best sentence's message must hold."""
+UNNAMED_SHARE = 0.5
+"""The same where no message at all names what the question asks for."""
 
-_MOST_LISTED = 4
-_LONGEST_ANSWER_WORDS = 16
+_MOST_LISTED = 2
+_LONGEST_ANSWER_WORDS = 30
+_MOST_SENTENCES = 40
 _NEWS_WEIGHT = 0.2
 _MOST_NEWS = 4
-_RANK_DECAY = 0.1
+_PRIOR_WEIGHT = 0.6
+_RANK_DECAY = 0.04
 _SPEAKER_BONUS = 0.25
-_TYPE_BONUS = 0.3
-_MESSAGE_WEIGHT = 0.8
+_SPAN_BONUS = 0.6
+_MESSAGE_WEIGHT = 0.5
+_CONTEXT_WEIGHT = 0.15
 _QUESTION_PENALTY = 0.4
-_NAMES_TYPES = frozenset({AnswerType.PERSON, AnswerType.PLACE})
+_ASSISTANT_PENALTY = 0.15
+_LATEST_BONUS = 0.3
+_TENSE_PENALTY = 0.2
+_DAY_ONLY = 0.3
+_FOCUS = 1.5
+_NEXT_SENTENCE = 25
+"""How far into the next sentence a date may stand that belongs to the one before."""
+_NEXT_NEAR = 0.7
+_NO_VALUE_PENALTY = 0.3
 
-_NUMBER_WORDS = (
-    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
+_WRITTEN_DAY = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th)?\.? (?:January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)\b(?: \d{4})?"
 )
-_NUMBER = re.compile(
-    rf"[$€£]\s?\d[\d.,]*\d?k?|\b\d[\d.,]*(?:\s?%|\s?(?:km|miles?|hours?|times?|years?|months?|weeks?"
-    rf"|days?|minutes?|people|kids|children))?\b|\b(?:{_NUMBER_WORDS}|once|twice)\b"
-    r"(?:\s(?:times?|years?|months?|weeks?|days?|hours?|kids|children|people|dogs|cats))?",
-    re.IGNORECASE,
-)
-_ABOUT = r"(?:(?:about|over|almost|nearly|around)\s)?"
-_DURATION = re.compile(
-    rf"\b{_ABOUT}(?:\d+|an?|{_NUMBER_WORDS}|few|several|couple of)(?:\s(?:and a half|more))?"
-    r"\s(?:years?|months?|weeks?|days?|hours?|minutes?|decades?)\b",
-    re.IGNORECASE,
-)
-_CLAUSE_BREAK = re.compile(r"\s*(?:[;:–—]|,\s(?=(?:and|but|so|which|who|because)\b)|\s-\s|!|\?)\s*")
-_REASON = re.compile(r"\b(?:because|since|so that|due to|thanks to)\b\s.+", re.IGNORECASE)
-_PURPOSE = re.compile(r"\b(?:in order )?to\s[a-z].+")
+_RANGE = re.compile(r"\b(\d{1,2})\.?(?: to | until |\s?[-–]\s?)$")
 _OPENER = re.compile(
     r"^(?:(?:hey|hi|hello|wow|oh|yeah|yes|no|thanks|thank you|well|so|and|but|also|absolutely|sure"
     r"|definitely|haha|ok|okay|aw+)\b[,!. ]*(?:\w+[,!]\s)?)+",
@@ -74,10 +76,27 @@ class _Candidate:
 
     one: Evidence
     sentence: str
-    dates: tuple[ResolvedDate, ...]
     span: str
+    sure: bool
     score: float
     share: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The question with what was told from it and from the evidence as a whole."""
+
+    text: str
+    want: Wanted
+    weights: Mapping[str, float]
+    named: Sequence[str]
+    stems: Stems
+    times: tuple[datetime, datetime] | None
+
+    def share(self, said: frozenset[str]) -> float:
+        """The weighed share of the question's words among the words said."""
+        total = sum(self.weights.values())
+        return sum(w for t, w in self.weights.items() if t in said) / total if total else 0.0
 
 
 def extract_answer(
@@ -89,20 +108,25 @@ def extract_answer(
     people: Sequence[str] | None = None,
 ) -> Extract:
     """The best span of the expected type among the evidence (best first), with its citation."""
-    kind = expected_answer_type(question)
+    stems = Stems()
     speakers = people if people is not None else sorted({e.message.speaker for e in evidence})
     named = named_participants(question, speakers)
-    analyser = Analyser()
-    wanted = frozenset(analyser.terms(question))
-    names = frozenset(term for name in named for term in analyser.terms(name))
-    telling = (wanted - names) or wanted
-    found = sorted(
-        _candidates(evidence, question, kind, telling, named, analyser),
-        key=lambda one: -one.score,
+    said = [stems.of_text(_whole(one.message)) for one in evidence]
+    names = frozenset(term for name in named for term in stems.of_text(name))
+    terms = stems.of_text(question)
+    want = wanted(question, stems)
+    asked = _Asked(
+        text=question,
+        want=want,
+        weights=_weights((terms - names) or terms, {*want.phrase, want.predicate}, said),
+        named=named,
+        stems=stems,
+        times=_times(evidence),
     )
-    if not found or found[0].share < LEAST_SHARE:
+    found = sorted(_candidates(evidence, said, asked), key=lambda one: -one.score)
+    if not found or _is_weak(found[0], asked.want, said):
         return Extract("", found=False)
-    chosen = _chosen(found, kind)
+    chosen = _chosen(found, asked.want)
     text = ", ".join(dict.fromkeys(one.span for one in chosen))
     cited = {one.one.message.id: one for one in reversed(chosen)}
     return Extract(
@@ -112,89 +136,147 @@ def extract_answer(
     )
 
 
+def _whole(message: Message) -> str:
+    return f"{message.text} {message.attachment_text}"
+
+
+def _weights(
+    terms: frozenset[str], focus: Collection[str], said: Sequence[frozenset[str]]
+) -> dict[str, float]:
+    """Each word of the question with how much it tells: rare among the evidence, more."""
+    count = len(said) + 1
+    return {
+        term: math.log(1 + count / (0.5 + sum(term in words for words in said)))
+        * (_FOCUS if term in focus else 1.0)
+        for term in sorted(terms)
+    }
+
+
+def _is_weak(best: _Candidate, want: Wanted, said: Sequence[frozenset[str]]) -> bool:
+    """Whether the best sentence is no answer: too little shared, or no such value in it."""
+    if want.is_value and (want.phrase or want.money) and not best.sure:
+        return True
+    head = want.phrase[-1] if want.phrase else ""
+    unnamed = bool(head) and not any(head in words for words in said)
+    return best.share < (UNNAMED_SHARE if unnamed else LEAST_SHARE)
+
+
+def _times(evidence: Sequence[Evidence]) -> tuple[datetime, datetime] | None:
+    times = [one.message.said_at for one in evidence if one.message.said_at is not None]
+    return (min(times), max(times)) if times else None
+
+
 def _candidates(
-    evidence: Sequence[Evidence],
-    question: str,
-    kind: AnswerType,
-    telling: frozenset[str],
-    named: Sequence[str],
-    analyser: Analyser,
+    evidence: Sequence[Evidence], said: Sequence[frozenset[str]], asked: _Asked
 ) -> Iterator[_Candidate]:
+    places = {(e.message.session_id, e.message.ordinal): i for i, e in enumerate(evidence)}
+    priors = _priors(evidence)
     for rank, one in enumerate(evidence):
         message = one.message
-        whole = frozenset(analyser.terms(f"{message.text} {message.attachment_text}"))
-        in_message = len(whole & telling) / len(telling) if telling else 0.0
-        prior = _SPEAKER_BONUS * (message.speaker in named) - _RANK_DECAY * rank
+        before = places.get((message.session_id, message.ordinal - 1))
+        around = said[rank] | (said[before] if before is not None else frozenset())
+        base = _base(asked, one, priors[rank] - _RANK_DECAY * rank)
+        base += _MESSAGE_WEIGHT * asked.share(said[rank])
+        base += _CONTEXT_WEIGHT * asked.share(around)
         begin = 0
-        for sentence in sentences(message.text) or (message.attachment_text,):
+        for sentence in (sentences(message.text) or (message.attachment_text,))[:_MOST_SENTENCES]:
             begin = max(message.text.find(sentence, begin), 0)
-            dates = tuple(d for d in one.dates if begin <= d.begin < begin + len(sentence))
-            span = _span(kind, sentence, dates, one, question)
-            said = frozenset(analyser.terms(sentence))
-            here = len(telling & said) / max(len(telling), 1)
-            news = min(len(said - telling), _MOST_NEWS) / _MOST_NEWS
-            score = here + _MESSAGE_WEIGHT * in_message + prior + _TYPE_BONUS * bool(span)
-            score += _NEWS_WEIGHT * news
-            if sentence.endswith("?"):
-                score -= _QUESTION_PENALTY
-            shown = span or _clause(sentence, telling, analyser)
-            if shown:
-                yield _Candidate(one, sentence, dates, shown, score, max(here, in_message))
+            yield from _of_sentence(asked, one, sentence, begin, base, asked.share(around))
 
 
-def _chosen(found: Sequence[_Candidate], kind: AnswerType) -> list[_Candidate]:
-    """One span; for a list, the spans of the sentences that are nearly as good as the best."""
-    if kind is not AnswerType.LIST:
-        return [found[0]]
-    close = [one for one in found if one.score >= 0.75 * found[0].score]
-    return close[:_MOST_LISTED]
+def _priors(evidence: Sequence[Evidence]) -> list[float]:
+    """The scores of the search between 0 and the weight of the prior."""
+    scores = [one.score for one in evidence]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    width = high - low
+    return [_PRIOR_WEIGHT * ((s - low) / width if width > 0 else 0.0) for s in scores]
 
 
-def _span(
-    kind: AnswerType,
-    sentence: str,
-    dates: Sequence[ResolvedDate],
-    one: Evidence,
-    question: str,
-) -> str:
-    """The span of the expected type in a sentence; "" where it holds none."""
+def _base(asked: _Asked, one: Evidence, prior: float) -> float:
+    """What speaks for a message whatever its words are."""
     message = one.message
-    match kind:
-        case AnswerType.DATE:
-            if dates:
-                return describe(dates[0], said_at=message.said_at)
-            return describe_day(message.said_at.date()) if message.said_at else ""
-        case AnswerType.DURATION:
-            return _first(_DURATION, sentence)
-        case AnswerType.NUMBER:
-            return _first(_NUMBER, sentence)
-        case AnswerType.REASON:
-            return (_first(_REASON, sentence) or _first(_PURPOSE, sentence)).rstrip(".!")
-        case AnswerType.PERSON | AnswerType.PLACE:
-            asked = question.casefold()
-            fresh = [n for n in entities(sentence) if n.casefold() not in asked]
-            return fresh[0] if fresh else ""
-        case AnswerType.QUOTE:
-            return sentence
-        case _:
-            return ""
+    score = prior + _SPEAKER_BONUS * (message.speaker in asked.named)
+    if message.role is Role.ASSISTANT:
+        score -= _ASSISTANT_PENALTY
+    if asked.want.latest and asked.times and message.said_at is not None:
+        first, last = asked.times
+        width = (last - first).total_seconds()
+        score += _LATEST_BONUS * ((message.said_at - first).total_seconds() / width if width else 0)
+    return score
 
 
-def _clause(sentence: str, telling: frozenset[str], analyser: Analyser) -> str:
-    """The part of a sentence that goes on from what the question holds, literal and short."""
-    plain = _OPENER.sub("", sentence).strip()
-    parts = [part.strip(" .!?,") for part in _CLAUSE_BREAK.split(plain) if part.strip(" .!?,")]
-    if not parts:
-        return ""
-    shares = [len(telling.intersection(analyser.terms(part))) for part in parts]
-    best = max(range(len(parts)), key=lambda i: (shares[i], -i))
-    words = parts[best].split()
-    return " ".join(words[:_LONGEST_ANSWER_WORDS]).strip(" .!?,")
+def _of_sentence(
+    asked: _Asked, one: Evidence, sentence: str, begin: int, base: float, share: float
+) -> Iterator[_Candidate]:
+    words = asked.stems.of_text(sentence)
+    here = asked.share(words)
+    score = base + here
+    score += _NEWS_WEIGHT * min(len(words - asked.weights.keys()), _MOST_NEWS) / _MOST_NEWS
+    if sentence.endswith("?"):
+        score -= _QUESTION_PENALTY
+    dates = _dates_in(one, begin, begin + len(sentence))
+    if asked.want.kind is AnswerType.DATE:
+        span = _date_span(asked, one, sentence, begin, dates)
+    else:
+        span = find_span(asked.want, sentence, dates, begin, asked.text, asked.stems)
+    if span is not None:
+        score += _SPAN_BONUS * span.near
+    elif asked.want.is_value:
+        score -= _NO_VALUE_PENALTY
+    sure = span is not None and span.near >= _DAY_ONLY
+    shown = span.text if span is not None and sure else _told(sentence)
+    if shown:
+        yield _Candidate(one, sentence, shown, sure, score, max(here, share))
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return match.group().strip() if match else ""
+def _dates_in(one: Evidence, begin: int, stop: int) -> list[ResolvedDate]:
+    return [date for date in one.dates if begin <= date.begin < stop]
+
+
+def _date_span(
+    asked: _Asked, one: Evidence, sentence: str, begin: int, dates: Sequence[ResolvedDate]
+) -> Span | None:
+    """The date of a sentence, else the day on which it was said."""
+    message = one.message
+    telling = frozenset(asked.weights)
+    found = nearest_date(asked.want, sentence, dates, begin, asked.stems, telling)
+    if found is not None:
+        near = 1.0 - _TENSE_PENALTY * _wrong_tense(asked.want, found, message)
+        return Span(_described(found, message), near)
+    stop = begin + len(sentence)
+    if not sentence.endswith("?") and (after := _dates_in(one, stop, stop + _NEXT_SENTENCE)):
+        return Span(_described(after[0], message), _NEXT_NEAR)
+    if written := _WRITTEN_DAY.search(sentence):
+        return Span(written.group(), 1.0)
+    if message.said_at is None:
+        return None
+    return Span(describe_day(message.said_at.date()), _DAY_ONLY)
+
+
+def _described(found: ResolvedDate, message: Message) -> str:
+    """The date in words, with the first day of a range that is written before it."""
+    words = describe(found, said_at=message.said_at)
+    first = _RANGE.search(message.text[: found.begin])
+    return f"{first.group(1)} to {words}" if first and words[0].isdigit() else words
+
+
+def _wrong_tense(want: Wanted, found: ResolvedDate, message: Message) -> bool:
+    said: date | None = message.said_at.date() if message.said_at else None
+    return want.future and said is not None and found.end < said
+
+
+def _chosen(found: Sequence[_Candidate], want: Wanted) -> list[_Candidate]:
+    """One span; for a list, the spans of the sentences that are nearly as good as the best."""
+    if want.kind is AnswerType.LIST:
+        close = [one for one in found if one.score >= 0.75 * found[0].score]
+        return close[:_MOST_LISTED]
+    return [found[0]]
+
+
+def _told(sentence: str) -> str:
+    """The whole sentence, literal, without its greeting; cut where it is very long."""
+    said = _OPENER.sub("", sentence).strip().split()
+    return " ".join(said[:_LONGEST_ANSWER_WORDS]).strip(" .!?,:")
 
 
 def _citation(chosen: _Candidate, titles: Mapping[SessionId, str]) -> Citation:
