@@ -38,6 +38,7 @@ _SPAN_BONUS = 0.6
 _MESSAGE_WEIGHT = 0.5
 _CONTEXT_WEIGHT = 0.15
 _QUESTION_PENALTY = 0.4
+_COURTESY_PENALTY = 0.2
 _ASSISTANT_PENALTY = 0.15
 _LATEST_BONUS = 0.3
 _TENSE_PENALTY = 0.2
@@ -54,10 +55,16 @@ _WRITTEN_DAY = re.compile(
 )
 _RANGE = re.compile(r"\b(\d{1,2})\.?(?: to | until |\s?[-–]\s?)$")
 _OPENER = re.compile(
-    r"^(?:(?:hey|hi|hello|wow|oh|yeah|yes|no|thanks|thank you|well|so|and|but|also|absolutely|sure"
-    r"|definitely|haha|ok|okay|aw+)\b[,!. ]*(?:\w+[,!]\s)?)+",
+    r"^(?:(?:hey|hi|hello|wow|oh|yeah|yes|no|thanks|thank you|well|so|also|absolutely|sure"
+    r"|definitely|haha|ok|okay|aw+)\b(?: \w+)?[,!.]+\s+)+",
     re.IGNORECASE,
 )
+_COURTESY = re.compile(
+    r"^(?:thanks|thank you|appreciate|congrat\w*|sounds|wow|hey|hi|hello|great|good luck|glad|sorry)"
+    r"\b",
+    re.IGNORECASE,
+)
+_HEADING_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +221,8 @@ def _of_sentence(
     score += _NEWS_WEIGHT * min(len(words - asked.weights.keys()), _MOST_NEWS) / _MOST_NEWS
     if sentence.endswith("?"):
         score -= _QUESTION_PENALTY
+    if _COURTESY.match(sentence):
+        score -= _COURTESY_PENALTY
     dates = _dates_in(one, begin, begin + len(sentence))
     if asked.want.kind is AnswerType.DATE:
         span = _date_span(asked, one, sentence, begin, dates)
@@ -225,7 +234,7 @@ def _of_sentence(
         score -= _NO_VALUE_PENALTY
     sure = span is not None and span.near >= _DAY_ONLY
     shown = span.text if span is not None and sure else _told(sentence)
-    if shown:
+    if shown and (sure or len(shown.split()) > _HEADING_WORDS):
         yield _Candidate(one, sentence, shown, sure, score, max(here, share))
 
 

@@ -38,6 +38,7 @@ _VALUE = re.compile(
     rf"|(?<![\w-])[A-Z]{{1,3}}(?:[-]|\s)\d[\w-]*(?:\s\d{{2,}})*"
     rf"|\b(?:{_NUMBER_WORDS})(?:\s{_UNIT})?\b|\b(?:once|twice)\b"
 )
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)\b")
 _SERIES = re.compile(r"(?:, | and | or )(?=[$€£]?\d[\w.,:-]*)")
 _MONEY = re.compile(r"[$€£]|(?:euros?|dollars?|EUR|USD)$")
 _PLAIN_NUMBER = re.compile(r"^\d[\d.,]*k?$")
@@ -58,7 +59,14 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LINK = re.compile(
     r"^\s*(?:up|out|off|on|at|to|for|with|about|of|in|into|from)\b\s*", re.IGNORECASE
 )
-_POINTING = re.compile(r"(?:it|them|him|her|that|this|these|those|me|you|us)\b", re.IGNORECASE)
+_EQUALS = re.compile(r"^\s*(?:is|are|was|were|:|=)\s+")
+_NO_OBJECT = re.compile(
+    r"[^\w$€£\"'“]|$|(?:it|them|him|her|that|this|these|those|me|you|us|but|because|so|when|while"
+    r"|which|who|by the way|last|yesterday|today|recently|since|after|before|during|though|as|like"
+    r"|and|or|too|there|here|is|are|was|were|sounds?)\b|(?:\w+ly|together|again)\s*(?:[^\w\s]|$)",
+    re.IGNORECASE,
+)
+_LOOSE_END = re.compile(r"(?:\s+(?:and|or|the|a|an|my|of|to|with|too|is|was))+$", re.IGNORECASE)
 _OBJECT_END = re.compile(
     r"[.;:!?,()–—\n]|\s-\s|\s(?=(?:but|because|so|when|while|which|who|that|by the way|last"
     r"|yesterday|today|recently|from|in|at|on|since|after|before|during|though|as)\b)",
@@ -96,7 +104,11 @@ def find_span(
             return _reason(sentence, question, stems)
         case AnswerType.PERSON | AnswerType.PLACE:
             asked = question.casefold()
-            fresh = [n for n in entities(sentence) if n.casefold() not in asked]
+            fresh = [
+                name
+                for name in entities(sentence)
+                if name.casefold() not in asked and not _is_called(name, sentence)
+            ]
             return Span(fresh[0], 1.0) if fresh else None
         case AnswerType.QUOTE:
             return Span(sentence, 1.0)
@@ -134,6 +146,11 @@ def nearest_date(
     return min(dates, key=gap)
 
 
+def _is_called(name: str, sentence: str) -> bool:
+    """Whether the name only calls the listener: "Thanks, Mel!"."""
+    return re.search(rf"(?:^|, ){re.escape(name)}(?:[!,?.]|$)", sentence) is not None
+
+
 def _reason(sentence: str, question: str, stems: Stems) -> Span | None:
     """What follows "because" or "to" where it says more than the question does."""
     asked = stems.of_text(question)
@@ -158,6 +175,7 @@ def _value(
         m
         for m in _VALUE.finditer(sentence)
         if not any(m.start() < stop and start < m.end() for start, stop in taken)
+        and not _ORDINAL.match(m.group())
         and not (want.money and not _is_money(m, sentence))
     ]
     if not values:
@@ -218,20 +236,22 @@ def _object(want: Wanted, sentence: str, question: str, stems: Stems) -> Span | 
     head = want.predicate or (want.phrase[-1] if want.phrase else "")
     if not head:
         return None
-    if sentence.endswith("?"):
+    if sentence.endswith("?") or want.manner:
         return None
     asked = stems.of_text(question)
     for match in _WORD.finditer(sentence):
         if stems.of_word(match.group()) != head:
             continue
         rest = sentence[match.end() :]
-        link = _LINK.match(rest) or re.match(r"^\s*(?:is|are|was|were|:)\s+", rest)
+        link = _LINK.match(rest) or _EQUALS.match(rest)
         if link is None and not want.predicate:
             continue
-        start = link.end() if link else len(rest) - len(rest.lstrip())
+        start = link.end() if link else len(rest) - len(rest.lstrip(" "))
+        if _NO_OBJECT.match(rest, start):
+            continue
         end = _OBJECT_END.search(rest, start + 1)
-        said = rest[start : end.start() if end else len(rest)].strip(" \"'")
+        said = _LOOSE_END.sub("", rest[start : end.start() if end else len(rest)].strip(" \"'"))
         fresh = stems.of_text(said) - asked
-        if fresh and not _POINTING.match(said) and len(said.split()) <= _MOST_OBJECT_WORDS:
+        if fresh and len(said.split()) <= _MOST_OBJECT_WORDS:
             return Span(said, 1.0)
     return None

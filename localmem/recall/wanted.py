@@ -47,6 +47,11 @@ _NOW = re.compile(
     r" (?:\w+ed|moved|put off))\b",
     re.IGNORECASE,
 )
+_MANNER = re.compile(
+    r"^how (?:do|does|did|is|are|was|were|has|have|can|could)\b(?!.*\bfeel)", re.IGNORECASE
+)
+_COUNTED = re.compile(r"\b(?:number|amount) of\b", re.IGNORECASE)
+_CLASS_OF = re.compile(r"\b(?:number|amount|kinds?|types?|sorts?|names?) of\b", re.IGNORECASE)
 _FUTURE = re.compile(
     r"\b(?:will|going to|(?:does|do) .{1,30} (?:want|plan|hope|intend)|next)\b",
     re.IGNORECASE,
@@ -70,8 +75,8 @@ class Wanted:
 
     `phrase` is the asked noun with its modifiers, the noun last. `predicate` is what is said of
     the subject ("drink" of "What do I drink?"). `is_value` asks for something with digits,
-    `has_value_noun` names it ("bib number"), `money` is a sum; `latest` asks how things stand
-    now, `future` what is to come.
+    `has_value_noun` names it ("bib number"), `money` is a sum; `manner` asks how something is
+    done; `latest` how things stand now, `future` what is to come.
     """
 
     kind: AnswerType
@@ -80,6 +85,7 @@ class Wanted:
     is_value: bool
     has_value_noun: bool
     money: bool
+    manner: bool
     latest: bool
     future: bool
 
@@ -115,8 +121,11 @@ def wanted(question: str, stems: Stems) -> Wanted:
     phrase, predicate = _parts(question, stems)
     values, money = _stems_of(_VALUES_TEXT), _stems_of(_MONEY_TEXT)
     every = stems.of_text(question)
-    is_value = kind is AnswerType.NUMBER or (
-        kind in (AnswerType.OTHER, AnswerType.LIST) and bool(phrase) and phrase[-1] in values
+    counted = kind is AnswerType.OTHER and _COUNTED.search(question) is not None
+    is_value = (
+        counted
+        or kind is AnswerType.NUMBER
+        or (kind in (AnswerType.OTHER, AnswerType.LIST) and bool(phrase) and phrase[-1] in values)
     )
     return Wanted(
         kind=AnswerType.NUMBER if is_value else kind,
@@ -125,6 +134,7 @@ def wanted(question: str, stems: Stems) -> Wanted:
         is_value=is_value,
         has_value_noun=is_value and phrase[-1:] != () and phrase[-1] in values,
         money=is_value and bool(every & money) and not (set(phrase[-1:]) & (values - money)),
+        manner=_MANNER.search(question) is not None,
         latest=_NOW.search(question) is not None,
         future=_FUTURE.search(question) is not None,
     )
@@ -132,6 +142,7 @@ def wanted(question: str, stems: Stems) -> Wanted:
 
 def _parts(question: str, stems: Stems) -> tuple[tuple[str, ...], str]:
     """The asked noun phrase and the predicate of a question with what, which or how much."""
+    question = _CLASS_OF.sub(" ", question)
     match = _ASKS.search(question)
     rest = question[match.end() :] if match else question
     tokens = _WORD.findall(rest.split(",")[0] if match else rest)
