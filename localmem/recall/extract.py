@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from localmem.dates import describe, describe_day
 from localmem.entities import named_participants
@@ -38,12 +38,16 @@ _SPAN_BONUS = 0.6
 _MESSAGE_WEIGHT = 0.5
 _CONTEXT_WEIGHT = 0.15
 _QUESTION_PENALTY = 0.4
+_CODE_PENALTY = 0.5
 _COURTESY_PENALTY = 0.2
 _ASSISTANT_PENALTY = 0.15
 _LATEST_BONUS = 0.3
 _TENSE_PENALTY = 0.2
 _DAY_ONLY = 0.3
 _FOCUS = 1.5
+_REPORTS = 8
+"""How far down the candidates a report of what was planned is looked for."""
+_MOVED = timedelta(days=30)
 _NEXT_SENTENCE = 25
 """How far into the next sentence a date may stand that belongs to the one before."""
 _NEXT_NEAR = 0.7
@@ -60,9 +64,11 @@ _OPENER = re.compile(
     re.IGNORECASE,
 )
 _COURTESY = re.compile(
-    r"^(?:thanks|thank you|appreciate|congrat\w*|sounds|wow|hey|hi|hello|great|good luck|glad|sorry)"
-    r"\b",
+    r"^(?:thanks|thank you|appreciate|congrat\w*|sounds|wow|hey|hi|hello|great|good luck|glad)\b",
     re.IGNORECASE,
+)
+_CODE = re.compile(
+    r"[!=]=|::|->|=>|^```|\w\(\w*\)|\w_\w+[.(\[]|\.\w+_\w|^(?:def|class|import|return|SELECT|FROM)\s"
 )
 _HEADING_WORDS = 2
 
@@ -87,6 +93,13 @@ class _Candidate:
     sure: bool
     score: float
     share: float
+    day: date | None = None
+    shared: frozenset[str] = frozenset()
+
+    @property
+    def said(self) -> date | None:
+        """The day on which the message was written."""
+        return self.one.message.said_at.date() if self.one.message.said_at else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +133,10 @@ def extract_answer(
     named = named_participants(question, speakers)
     said = [stems.of_text(_whole(one.message)) for one in evidence]
     names = frozenset(term for name in named for term in stems.of_text(name))
-    terms = stems.of_text(question)
     want = wanted(question, stems)
+    terms = stems.of_text(question)
+    if want.kind is AnswerType.DATE:
+        terms -= frozenset(want.phrase)
     asked = _Asked(
         text=question,
         want=want,
@@ -224,7 +239,10 @@ def _of_sentence(
     if _COURTESY.match(sentence):
         score -= _COURTESY_PENALTY
     dates = _dates_in(one, begin, begin + len(sentence))
-    if asked.want.kind is AnswerType.DATE:
+    span: Span | None = None
+    if _CODE.search(sentence):
+        score -= _CODE_PENALTY
+    elif asked.want.kind is AnswerType.DATE:
         span = _date_span(asked, one, sentence, begin, dates)
     else:
         span = find_span(asked.want, sentence, dates, begin, asked.text, asked.stems)
@@ -235,7 +253,9 @@ def _of_sentence(
     sure = span is not None and span.near >= _DAY_ONLY
     shown = span.text if span is not None and sure else _told(sentence)
     if shown and (sure or len(shown.split()) > _HEADING_WORDS):
-        yield _Candidate(one, sentence, shown, sure, score, max(here, share))
+        day = dates[0].start if dates and span is not None else None
+        shared = words & asked.weights.keys()
+        yield _Candidate(one, sentence, shown, sure, score, max(here, share), day, shared)
 
 
 def _dates_in(one: Evidence, begin: int, stop: int) -> list[ResolvedDate]:
@@ -257,7 +277,7 @@ def _date_span(
         return Span(_described(after[0], message), _NEXT_NEAR)
     if written := _WRITTEN_DAY.search(sentence):
         return Span(written.group(), 1.0)
-    if message.said_at is None:
+    if message.said_at is None or asked.want.future:
         return None
     return Span(describe_day(message.said_at.date()), _DAY_ONLY)
 
@@ -279,7 +299,22 @@ def _chosen(found: Sequence[_Candidate], want: Wanted) -> list[_Candidate]:
     if want.kind is AnswerType.LIST:
         close = [one for one in found if one.score >= 0.75 * found[0].score]
         return close[:_MOST_LISTED]
+    if want.kind is AnswerType.DATE and not want.future:
+        return [_happened(found)]
     return [found[0]]
+
+
+def _happened(found: Sequence[_Candidate]) -> _Candidate:
+    """The best candidate; where it is a plan, the later report of the same thing."""
+    plan = found[0]
+    if plan.day is None or plan.said is None or plan.day <= plan.said:
+        return plan
+    for one in found[1:_REPORTS]:
+        if one.day is None or one.said is None or not plan.shared & one.shared:
+            continue
+        if plan.said < one.said and one.day <= one.said and abs(one.day - plan.day) <= _MOVED:
+            return one
+    return plan
 
 
 def _told(sentence: str) -> str:

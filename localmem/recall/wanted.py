@@ -31,6 +31,8 @@ _PRONOUNS = frozenset(_PRONOUNS_TEXT.split())
 _OPENING = frozenset(_OPENING_TEXT.split())
 _PREPOSITIONS = frozenset(_PREPOSITIONS_TEXT.split())
 _ADVERBS = frozenset(_ADVERBS_TEXT.split())
+_CHAIN_TEXT = "want wants plan hope intend try decide need like have start begin"
+_CHAIN = frozenset(_CHAIN_TEXT.split())
 _VALUES_TEXT = """
     number code pin reading salary wage income price cost fee rent deposit budget amount sum size
     weight height length width distance speed channel frequency temperature score result time
@@ -184,7 +186,10 @@ def _predicate(tokens: list[str], stems: Stems) -> str:
             at += 1
         else:
             break
-    for token in tokens[at:]:
+    rest = tokens[at:]
+    if len(rest) > 2 and rest[0].casefold() in _CHAIN and rest[1].casefold() == "to":
+        rest = rest[2:] if stems.of_word(rest[2]) else rest
+    for token in rest:
         if token.casefold() not in _ADVERBS and (stem := stems.of_word(token)):
             return stem
     return ""

@@ -18,11 +18,11 @@ def sample_export() -> Path:
 
 
 def questions() -> tuple[str, ...]:
-    """Three questions that the sample history answers: a number, a resolved date, a change."""
+    """Three questions that the sample history answers: a number, a relative date, a changed plan."""
     return (
         "What was my bib number for the Elbtal Marathon?",
         "When did I pick Tofu up from the shelter?",
-        "When will the trip to Valencia take place after it was postponed?",
+        "On which day did I really start at Hollerbusch?",
     )
 
 
