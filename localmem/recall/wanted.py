@@ -98,10 +98,7 @@ class Stems:
     def __init__(self) -> None:
         self._analyser = Analyser()
         self._known: dict[str, str] = {}
-        self._same: dict[str, str] = {}
-        for forms in _IRREGULAR_TEXT.split(","):
-            stems = ["".join(self._analyser.terms(form)) for form in forms.split()]
-            self._same.update({stem: stems[0] for stem in stems[1:] if stem and stems[0]})
+        self._same = _regular_stems()
 
     def of_text(self, text: str) -> frozenset[str]:
         """The stems of a text's words that carry a topic."""
@@ -193,6 +190,17 @@ def _predicate(tokens: list[str], stems: Stems) -> str:
         if token.casefold() not in _ADVERBS and (stem := stems.of_word(token)):
             return stem
     return ""
+
+
+@cache
+def _regular_stems() -> dict[str, str]:
+    """The stem of each irregular form with the stem of its verb."""
+    analyser = Analyser()
+    same: dict[str, str] = {}
+    for forms in _IRREGULAR_TEXT.split(","):
+        stems = ["".join(analyser.terms(form)) for form in forms.split()]
+        same.update({stem: stems[0] for stem in stems[1:] if stem and stems[0]})
+    return same
 
 
 @cache

@@ -18,7 +18,7 @@ def sample_export() -> Path:
 
 
 def questions() -> tuple[str, ...]:
-    """Three questions that the sample history answers: a number, a relative date, a changed plan."""
+    """Three questions that the history answers: a number, a relative date, a changed plan."""
     return (
         "What was my bib number for the Elbtal Marathon?",
         "When did I pick Tofu up from the shelter?",
