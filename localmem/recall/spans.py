@@ -54,6 +54,7 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(r"\b(?:because|since|so that|due to|thanks to)\b\s.+", re.IGNORECASE)
+_CAUSE = re.compile(r"\bcaused?\b", re.IGNORECASE)
 _PURPOSE = re.compile(r"\b(?:in order )?to\s[a-z].+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LINK = re.compile(
@@ -154,7 +155,8 @@ def _is_called(name: str, sentence: str) -> bool:
 def _reason(sentence: str, question: str, stems: Stems) -> Span | None:
     """What follows "because" or "to" where it says more than the question does."""
     asked = stems.of_text(question)
-    for pattern, near in ((_REASON, 1.0), (_PURPOSE, 0.5)):
+    patterns = ((_REASON, 1.0),) if _CAUSE.search(question) else ((_REASON, 1.0), (_PURPOSE, 0.5))
+    for pattern, near in patterns:
         found = _plain(pattern, sentence)
         if found and len(stems.of_text(found.text) - asked) >= _LEAST_FRESH:
             return Span(found.text.rstrip(".!"), near)
