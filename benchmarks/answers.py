@@ -9,6 +9,7 @@ without resolved dates before the same prompt and model (`bm25`), and the questi
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -100,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
             out.flush()
             _tell(len(rows), len(questions), list(rows.values()))
     figures = summary([rows[question.key] for question in questions])
-    report = {**_settings(args), "engine": engine, **figures}
+    weights = _weights_sha256(_config(args.model)) if figures["model_ids"] else ""
+    report = {**_settings(args), "engine": engine, "weights_sha256": weights, **figures}
     args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0
@@ -227,6 +229,15 @@ def _last_moment(memory: Memory) -> datetime:
 def _config(model: str | None) -> Config:
     config = load_config(config_file())
     return config if model is None else replace(config, models=replace(config.models, llm=model))
+
+
+def _weights_sha256(config: Config) -> str:
+    """The hash of the model's file; "" for a model behind an address."""
+    name = config.models.llm
+    if "://" in name:
+        return ""
+    with ModelShelf.open(config).path(name).open("rb") as weights:
+        return hashlib.file_digest(weights, "sha256").hexdigest()
 
 
 @contextmanager
