@@ -21,6 +21,8 @@ DEFAULT_LLM = "smollm2-135m"
 DEFAULT_EMBEDDER = "minilm"
 
 _Tree = TypeVar("_Tree")
+_LEAST = {"search.results": 1, "ask.evidence": 1, "models.context_tokens": 512}
+_MOST = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +156,23 @@ def _table(path: Path, name: str, value: object) -> Mapping[str, Any]:
 
 def _typed(path: Path, name: str, value: object, wanted: type) -> object:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
-        return value
+        return _in_range(path, name, value)
     raise ConfigError(
         f"{path}: '{name}' is {value!r}, want a value of type {wanted.__name__}",
         hint="correct the value or delete the line",
     )
+
+
+def _in_range(path: Path, name: str, value: object) -> object:
+    least = _LEAST.get(name, 0)
+    if isinstance(value, int | float) and not least <= value <= _MOST:
+        raise ConfigError(
+            f"{path}: '{name}' is {value}, want a number from {least} on",
+            hint="correct the value or delete the line",
+        )
+    return value
 
 
 def _with_environment(config: Config) -> Config:

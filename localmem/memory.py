@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from localmem import paths
 from localmem.config import Config, load_config
-from localmem.errors import ModelError, ModelNotFoundError, StoreError
+from localmem.errors import (
+    ModelError,
+    ModelNotFoundError,
+    RecordNotFoundError,
+    StoreError,
+    UsageError,
+)
 from localmem.ports import Clock, Embedder, Llm
 from localmem.shelf import ModelShelf
 from localmem.store import Store
@@ -126,7 +132,7 @@ class Memory:
         if not create and not where.exists():
             raise StoreError(f"there is no memory at {where}", hint="localmem import EXPORT")
         config = config or load_config(paths.config_file())
-        where.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_folder(where)
         return cls(
             Store(where, patience_s=config.store.patience_s, idle_s=idle_s),
             config=config,
@@ -223,8 +229,11 @@ class Memory:
         """Take an import back: its messages and all that was derived from them leave the file.
 
         Raises:
-            RecordNotFoundError: there is no such import.
+            RecordNotFoundError: there is no such import, or it was taken back already.
         """
+        undone = {report.import_id for report in self._store.list_imports() if report.undone}
+        if import_id in undone:
+            raise RecordNotFoundError(f"import {import_id} was taken back already")
         receipt = self._store.undo_import(import_id)
         self._finder.forget()
         return receipt
@@ -294,9 +303,11 @@ class Memory:
         """The best `k` messages for a query. No language model is used.
 
         Raises:
-            UsageError: the mode is unknown.
+            UsageError: the query is empty, or the mode is unknown.
             RecordNotFoundError: the filter names a participant who is not in this memory.
         """
+        if not query.strip():
+            raise UsageError("there is nothing to look for", hint="say it in words")
         return self._finder.search(
             query,
             k=k or self._config.search.results,
@@ -471,6 +482,16 @@ class Memory:
             vectors_open=stats.messages_without_vectors,
             seconds=seconds,
         )
+
+
+def _make_folder(memory: Path) -> None:
+    try:
+        memory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of {memory} cannot be made: {error.strerror}",
+            hint="name another file with --memory",
+        ) from error
 
 
 class _Teller:

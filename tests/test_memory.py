@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from localmem.errors import ImportFormatError, ModelNotFoundError, RecordNotFoundError, StoreError
+from localmem.errors import (
+    ImportFormatError,
+    ModelNotFoundError,
+    RecordNotFoundError,
+    StoreError,
+    UsageError,
+)
 from localmem.memory import ImportOptions, Memory
 from localmem.testing import FixedModels, HashEmbedder, build_memory
 from localmem.types import ImportId, Layer, Progress, SearchFilter, SessionId, Verdict
@@ -127,6 +133,39 @@ def test_undoing_an_unknown_import_is_an_error(memory: Memory, export: Path) -> 
     memory.import_(export, UTC_ZONE)
     with pytest.raises(RecordNotFoundError):
         memory.undo_import(ImportId(99))
+
+
+def test_an_import_cannot_be_taken_back_twice(memory: Memory, export: Path) -> None:
+    report = memory.import_(export, UTC_ZONE)
+    assert report.import_id is not None
+    memory.undo_import(report.import_id)
+    with pytest.raises(RecordNotFoundError):
+        memory.undo_import(report.import_id)
+
+
+def test_an_export_without_messages_is_no_failure(memory: Memory, tmp_path: Path) -> None:
+    empty = _export(tmp_path / "empty.jsonl", _lines("Hello.", "Hi."))
+    memory.import_(empty, UTC_ZONE)
+    report = memory.import_(empty, UTC_ZONE)
+    assert report.messages_added == 0
+    assert memory.undo_import(report.import_id or ImportId(0)).messages == 0
+    memory.undo_import(ImportId(1))
+    assert memory.work().summaries_made == 0
+
+
+def test_an_empty_query_is_refused(memory: Memory, export: Path) -> None:
+    memory.import_(export, UTC_ZONE)
+    for nothing in ("", "   "):
+        with pytest.raises(UsageError):
+            memory.search(nothing)
+
+
+def test_an_interruption_that_a_later_import_made_good_is_no_finding(
+    memory: Memory, export: Path
+) -> None:
+    memory.store.begin_import(str(export), "openai", _START)
+    memory.import_(export, ImportOptions(tz=UTC, format="openai"))
+    assert "imports" not in {finding.subject for finding in memory.doctor()}
 
 
 def test_without_vectors_search_says_that_it_goes_by_words_only(

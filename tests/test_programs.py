@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -165,13 +166,17 @@ def test_every_file_of_a_memory_is_its_owner_s_alone(home: Path) -> None:
         (("models", "path", "minlm"), 3, "did you mean minilm?"),
         (("models", "pull", "minlm"), 3, "did you mean minilm?"),
         (("import", "nowhere.zip", "--tz", "Mars"), 2, "--tz Europe/Berlin"),
-        (("--memory", "/proc/x/m.duckdb", "stats"), 4, "hint"),
+        (("--memory", "/proc/x/m.duckdb", "stats"), 4, "localmem import"),
+        (("--memory", "/proc/x/m.duckdb", "import", "sample"), 4, "--memory"),
+        (("import", "deep.json"), 1, "deep.json"),
     ],
 )
 def test_a_wrong_command_is_one_line_with_its_cure(
     home: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    run = _run(home, *arguments)
+    (home / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    named = [str(home / part) if part == "deep.json" else part for part in arguments]
+    run = _run(home, *named)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
     assert message in run.stderr
     assert "Traceback" not in run.stderr
@@ -183,11 +188,13 @@ def test_bad_values_name_what_is_wanted(home: Path) -> None:
     for arguments, code, message in [
         (("search", "x", "--since", "soon"), 2, "--since 2026-03-31"),
         (("search", "x", "--mode", "magic"), 2, "learned"),
-        (("search", "x", "--from", "Nobody"), 4, "known are"),
+        (("search", "x", "--from", "Nobody"), 1, "known are"),
+        (("search", "  "), 2, "in words"),
+        (("search", "yesterday", "--asked-at", "0001-01-01"), 2, "--asked-at"),
         (("ask", "x", "--asked-at", "soon"), 2, "--asked-at 2026-03-31"),
-        (("show", "99999"), 4, "99999"),
+        (("show", "99999"), 1, "99999"),
         (("show", "1", "--layer", "L9"), 2, "--layer L0"),
-        (("imports", "undo", "99"), 4, "99"),
+        (("imports", "undo", "99"), 1, "99"),
     ]:
         run = _run(home, *arguments)
         assert run.returncode == code, (arguments, run.stderr)
@@ -221,3 +228,18 @@ def test_an_interrupted_import_says_so_and_leaves_with_130(home: Path, tmp_path:
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert _json(home, "stats")["messages"] % 10 == 0
+
+
+def test_a_dry_run_comes_first_and_makes_no_memory(home: Path) -> None:
+    plan = _json(home, "import", "sample", "--dry-run")
+    assert plan["messages_added"] > 300
+    assert not (home / "memory.duckdb").exists()
+
+
+def test_a_database_of_another_program_is_no_memory(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "notes.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE note (text TEXT)")
+    run = _run(home, "--memory", str(other), "sessions")
+    assert run.returncode == 4
+    assert "is not a memory" in run.stderr

@@ -38,7 +38,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, conten
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     with Store(path) as store:
-        with pytest.raises(StoreError, match="not a readable memory") as caught:
+        with pytest.raises(StoreError, match="is not a memory") as caught:
             store.generation()
         with pytest.raises(StoreError):
             store.begin_import("f", "s", NOW)

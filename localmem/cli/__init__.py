@@ -12,6 +12,7 @@ from localmem.errors import (
     LocalMemError,
     ModelError,
     NetworkDeniedError,
+    RecordNotFoundError,
     StoreError,
     UsageError,
 )
@@ -34,9 +35,10 @@ def main() -> None:
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)
         sys.exit(exit_code(error))
-    except KeyboardInterrupt:
-        print("localmem: interrupted; what was finished is kept", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPT)
+    except SystemExit as left:
+        if left.code == EXIT_INTERRUPT:
+            print("localmem: interrupted; what was finished is kept", file=sys.stderr)
+        raise
 
 
 def exit_code(error: LocalMemError) -> int:
@@ -45,6 +47,6 @@ def exit_code(error: LocalMemError) -> int:
         return EXIT_USAGE
     if isinstance(error, ModelError | NetworkDeniedError):
         return EXIT_MODEL
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreError) and not isinstance(error, RecordNotFoundError):
         return EXIT_STORE
     return EXIT_DOMAIN

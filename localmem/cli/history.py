@@ -44,7 +44,7 @@ def import_(
     if str(path) == "sample" and not path.exists():
         path = sample_export()
     options = ImportOptions(format=format_, tz=parse_zone(tz), me=me, later=later)
-    with opened(context, create=not dry_run) as memory, progress_bar(quiet=json_) as draw:
+    with opened(context, create=True) as memory, progress_bar(quiet=json_) as draw:
         if dry_run:
             report = memory.plan_import(path, options, on_progress=draw)
         else:
@@ -104,7 +104,9 @@ def sessions(
     if json_:
         print_json(found)
     else:
-        session_table(output(), found)
+        session_table(output(), found, source=source)
+    if source and not found:
+        raise typer.Exit(1)
 
 
 def show(

@@ -82,7 +82,7 @@ def ask(
     json_: JsonFlag = False,
 ) -> None:
     """Ask a question; the answer cites the messages it rests on."""
-    from localmem.cli.render import answer_view
+    from localmem.cli.render import answer_view, plain
     from localmem.types import Budget
 
     limits = _limits(participant, since, until, None)
@@ -91,7 +91,7 @@ def ask(
 
     def tell(token: str) -> None:
         said.append(token)
-        sys.stdout.write(token)
+        sys.stdout.write(plain(token))
         sys.stdout.flush()
 
     with opened(context) as memory:

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from localmem.shelf import ShelfEntry
 
 _EXCERPT_CHARACTERS = 320
+_CONTROLS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {
+    127: 0x2421,
+    **dict.fromkeys(range(128, 160), 0xFFFD),
+}
+"""What a terminal would obey, as pictures of itself."""
 _VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
 
 
@@ -50,7 +55,7 @@ def import_report(console: Console, report: ImportReport, *, dry_run: bool) -> N
     if report.without_time:
         console.print(f"{report.without_time:,} messages have no time", style="yellow")
     for problem in report.problems[:20]:
-        line = f"skipped {problem.place}: {problem.reason}"
+        line = plain(f"skipped {problem.place}: {problem.reason}")
         console.print(Text(line, style="yellow"))
     if len(report.problems) > 20:
         console.print(f"and {len(report.problems) - 20} more were skipped", style="yellow")
@@ -90,10 +95,13 @@ def receipt(console: Console, erased: ErasureReceipt) -> None:
     )
 
 
-def session_table(console: Console, sessions: Sequence[Session]) -> None:
+def session_table(
+    console: Console, sessions: Sequence[Session], *, source: str | None = None
+) -> None:
     """Sessions, one a line."""
     if not sessions:
-        console.print("no sessions yet: localmem import EXPORT")
+        none = f"no sessions from the source {source!r}" if source else "no sessions yet"
+        console.print(f"{none}: localmem import EXPORT")
         return
     table = _table("session", "when", "source", "title", "messages")
     for session in sessions:
@@ -101,7 +109,7 @@ def session_table(console: Console, sessions: Sequence[Session]) -> None:
             str(session.id),
             moment(session.started_at),
             session.source,
-            Text(session.title),
+            Text(plain(session.title)),
             f"{session.message_count:,}",
         )
     console.print(table)
@@ -110,14 +118,14 @@ def session_table(console: Console, sessions: Sequence[Session]) -> None:
 def session_view(console: Console, view: SessionView) -> None:
     """A session at one layer."""
     session = view.session
-    console.print(Text(session.title, style="bold"))
+    console.print(Text(plain(session.title), style="bold"))
     console.print(
         f"session {session.id}, {session.source}, {moment(session.started_at)}", style="dim"
     )
     if view.layer is Layer.SUMMARY:
         for summary in view.summaries:
-            console.print(Text(f"\n{summary.sentence}"))
-            console.print(Text(", ".join(summary.keywords), style="dim"))
+            console.print(Text(plain(f"\n{summary.sentence}")))
+            console.print(Text(plain(", ".join(summary.keywords)), style="dim"))
         return
     for message in view.messages:
         console.print(_message_text(message, view.dates.get(message.id, ())))
@@ -143,7 +151,7 @@ def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool
     `streamed` says that the text stands on the screen already, as the model wrote it.
     """
     if not streamed:
-        console.print(Text(answer.text, style="bold"))
+        console.print(Text(plain(answer.text), style="bold"))
     for number, citation in enumerate(answer.citations, start=1):
         console.print(_citation_text(number, citation))
     _notices(console, answer.notices)
@@ -238,16 +246,23 @@ def _table(*headers: str) -> Table:
 
 def _found_text(rank: int, found: FoundMessage) -> Text:
     message, session = found.message, found.session
-    head = f"\n{rank:2}. {message.speaker}, {moment(message.said_at)}"
-    place = f"  {session.title} (session {session.id}, message {message.id})\n"
+    head = plain(f"\n{rank:2}. {message.speaker}, {moment(message.said_at)}")
+    place = plain(f"  {session.title} (session {session.id}, message {message.id})\n")
     body = Text(_excerpt(message.text or message.attachment_text))
     return Text.assemble((head, "bold"), (place, "dim"), body, _date_notes(found.dates))
 
 
 def _message_text(message: Message, dates: Sequence[ResolvedDate]) -> Text:
-    head = f"\n{message.speaker}, {moment(message.said_at)}\n"
+    head = plain(f"\n{message.speaker}, {moment(message.said_at)}")
+    number = f"  message {message.id}\n"
     attached = f"\n[{message.attachment_text}]" if message.attachment_text else ""
-    return Text.assemble((head, "bold"), message.text, (attached, "dim"), _date_notes(dates))
+    return Text.assemble(
+        (head, "bold"),
+        (number, "dim"),
+        plain(message.text),
+        (plain(attached), "dim"),
+        _date_notes(dates),
+    )
 
 
 def _date_notes(dates: Sequence[ResolvedDate]) -> Text:
@@ -256,7 +271,7 @@ def _date_notes(dates: Sequence[ResolvedDate]) -> Text:
     from localmem.dates import describe
 
     notes = "; ".join(f"{d.words} = {describe(d)}" for d in dates)
-    return Text(f"\n    {notes}", style="cyan dim")
+    return Text(plain(f"\n    {notes}"), style="cyan dim")
 
 
 def _citation_text(number: int, citation: Citation) -> Text:
@@ -265,9 +280,9 @@ def _citation_text(number: int, citation: Citation) -> Text:
     )
     return Text.assemble(
         (f"  [{number}] ", "cyan"),
-        (f"{citation.speaker}, {moment(citation.said_at)}: ", "bold"),
+        (plain(f"{citation.speaker}, {moment(citation.said_at)}: "), "bold"),
         f"“{_excerpt(citation.quote)}”",
-        (where, "dim"),
+        (plain(where), "dim"),
     )
 
 
@@ -287,11 +302,16 @@ def _trace_view(console: Console, trace: Trace) -> None:
 
 def _notices(console: Console, notices: Sequence[str]) -> None:
     for notice in notices:
-        console.print(Text(f"note: {notice}", style="yellow"))
+        console.print(Text(plain(f"note: {notice}"), style="yellow"))
+
+
+def plain(text: str) -> str:
+    """Text of a chat with its control characters made visible, so that no terminal obeys them."""
+    return text.translate(_CONTROLS)
 
 
 def _excerpt(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = " ".join(plain(text).split())
     if len(flat) <= _EXCERPT_CHARACTERS:
         return flat
     return flat[: _EXCERPT_CHARACTERS - 2].rsplit(" ", 1)[0] + " …"

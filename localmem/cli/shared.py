@@ -135,18 +135,21 @@ def parse_day(text: str | None, *, option: str) -> date | None:
 
 def parse_moment(text: str | None, *, option: str) -> datetime | None:
     """A day or a moment in ISO form; local time where it has no zone."""
-    from datetime import datetime
+    from datetime import UTC, datetime
 
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        if moment.tzinfo is None:
+            moment = moment.astimezone()
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{option} is '{text}', want a day or a moment",
             hint=f"{option} 2026-03-31 or {option} 2026-03-31T18:00+01:00",
         ) from error
-    return moment if moment.tzinfo else moment.astimezone()
+    return moment
 
 
 def parse_zone(name: str | None) -> tzinfo | None:

@@ -6,6 +6,7 @@ Nothing is extracted to disk; a part is opened again for each reading.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -60,8 +61,15 @@ class CountingReader(io.RawIOBase):
         return len(chunk)
 
 
+_TOO_DEEP = re.compile(rb"(?:\[\s*){300}")
+
+
 class Utf8Bytes:
-    """A decoded text as UTF-8 bytes, for a parser that wants bytes."""
+    """A decoded text as UTF-8 bytes, for a parser that wants bytes.
+
+    Raises:
+        BrokenStreamError: hundreds of arrays in each other, which would cost the parser gigabytes.
+    """
 
     def __init__(self, text: IO[str]) -> None:
         self._text = text
@@ -70,6 +78,8 @@ class Utf8Bytes:
 
     def read(self, size: int = -1) -> bytes:
         chunk = self._text.read(size).encode("utf-8", "replace")
+        if _TOO_DEEP.search(chunk):
+            raise BrokenStreamError("it is nested deeper than any chat is")
         self.count += len(chunk)
         self.last = chunk or self.last
         return chunk

@@ -22,7 +22,10 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
         imports = store.list_imports()
         owner = store.owner()
     found = [*_file_findings(store.path, stats), *_work_findings(stats)]
-    unfinished = [i for i in imports if not i.complete and not i.undone]
+    completed = {(i.path, i.source) for i in imports if i.complete}
+    unfinished = [
+        i for i in imports if not (i.complete or i.undone) and (i.path, i.source) not in completed
+    ]
     if unfinished:
         numbers = ", ".join(str(report.import_id) for report in unfinished)
         found.append(

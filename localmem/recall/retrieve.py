@@ -39,8 +39,9 @@ MODES = ("learned", "rrf", "bm25", "dense")
 HNSW_FROM = 50_000
 """From this number of vectors on, the approximate index is worth its graph."""
 
-_LEAST_COSINE = 0.1
-"""Below it a vector is no evidence: unrelated sentences reach about this much."""
+_LEAST_COSINE = 0.3
+"""Below it a vector alone is no evidence: with MiniLM, words that a history knows nothing of come
+this near to its nearest message."""
 
 DayRange = tuple[date, date]
 

@@ -12,6 +12,7 @@ from localmem.recall.corpus import CorpusRow
 from localmem.types import ConversationKind, MessageId, ParticipantId, Role
 
 _KIND = "rows"
+_COLUMNS = 12
 _NO_DAY = -1
 _ROLES = tuple(Role)
 _KINDS = tuple(ConversationKind)
@@ -38,7 +39,7 @@ def rows_to_bytes(rows: Sequence[CorpusRow]) -> bytes:
         ]
         for r in rows
     ]
-    table = np.array(columns, np.int64).reshape(len(rows), -1)
+    table = np.array(columns, np.int64).reshape(len(rows), _COLUMNS)
     return pack(
         {"kind": _KIND, "count": len(rows)},
         {

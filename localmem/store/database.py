@@ -21,6 +21,9 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": "2",
 }
 
+_MAGIC, _MAGIC_AT = b"DUCK", 8
+"""Where a DuckDB file says what it is."""
+
 
 def open_for_reading(path: Path) -> Connection | None:
     """A connection that several processes may have at once; None where a writer must go first.
@@ -124,10 +127,32 @@ def _create(path: Path) -> None:
 
 
 def _connect(path: Path, *, read_only: bool) -> Connection:
+    _demand_database(path)
     with owner_only_files():
         connection = duckdb.connect(str(path), read_only=read_only, config=_SETTINGS)
     connection.execute("SET enable_external_access = false")
     return connection
+
+
+def _demand_database(path: Path) -> None:
+    """Refuse a file of another kind before DuckDB looks for an extension that could read it.
+
+    Raises:
+        StoreError: it is not a DuckDB database.
+    """
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(_MAGIC_AT + len(_MAGIC))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be read: {error.strerror}", hint="name another file with --memory"
+        ) from error
+    if head and head[_MAGIC_AT:] != _MAGIC:
+        raise StoreError(
+            f"{path} is not a memory of localmem", hint="name another file with --memory"
+        )
 
 
 def _replace(new: Path, path: Path) -> None:
