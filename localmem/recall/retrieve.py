@@ -74,8 +74,7 @@ class Retriever:
     @property
     def without_vector(self) -> int:
         """How many messages have no vector (yet)."""
-        known = set() if self._vectors is None else set(self._vectors.ids.tolist())
-        return len(self._rows.keys() - known)
+        return int(np.count_nonzero(~self._current_view().has_vector))
 
     def add_messages(
         self, messages: Sequence[Message], sessions: Mapping[SessionId, Session]
