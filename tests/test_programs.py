@@ -62,6 +62,11 @@ def _run(
     )
 
 
+def _heed_interrupts() -> None:
+    """A shell starts its background jobs deaf to Ctrl-C; this child is to hear it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _json(home: Path, *arguments: str) -> Any:
     run = _run(home, *arguments, "--json")
     assert run.returncode == 0, run.stderr
@@ -219,6 +224,7 @@ def test_an_interrupted_import_says_so_and_leaves_with_130(home: Path, tmp_path:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509  # it starts no thread
     )
     while not (home / "memory.duckdb").exists() and process.poll() is None:
         time.sleep(0.05)
