@@ -28,7 +28,9 @@ from localmem.types import (
     FoundMessage,
     Hit,
     IndexSnapshot,
+    Message,
     MessageId,
+    ResolvedDate,
     SearchFilter,
     SearchResult,
     Session,
@@ -39,6 +41,8 @@ _log = logging.getLogger(__name__)
 _WORD_PARTS = ("rows", "keywords")
 _GRAPH = "vectors"
 """Stored for an approximate index alone: an exact one is the vectors themselves."""
+_MOST_AT_HAND = 50_000
+"""Messages; about 50 MB."""
 _REPLAY_SHARE = 0.2
 """A snapshot that lacks more than this share of the rows is made anew."""
 
@@ -53,6 +57,15 @@ class _Loaded:
     sessions: Mapping[SessionId, Session]
     generation: int
     model_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _AtHand:
+    """All messages and their dates as they were at a generation."""
+
+    generation: int
+    messages: Mapping[MessageId, Message]
+    dates: Mapping[MessageId, tuple[ResolvedDate, ...]]
 
 
 class Finder:
@@ -75,6 +88,8 @@ class Finder:
         self._loaded: _Loaded | None = None
         self._dates_at: int | None = None
         self._summaries_at: int | None = None
+        self._at_hand: _AtHand | None = None
+        self._searched_at: int | None = None
         self._lock = threading.RLock()
 
     def search(
@@ -107,6 +122,7 @@ class Finder:
         """Drop what is loaded; the next search reads the memory anew."""
         with self._lock:
             self._loaded = self._dates_at = self._summaries_at = None
+            self._at_hand = self._searched_at = None
 
     def save_snapshots(self) -> None:
         """Store the index as bytes with the generation it stands for, for the next start."""
@@ -279,12 +295,34 @@ class Finder:
         self, hits: Sequence[Hit], sessions: Mapping[SessionId, Session]
     ) -> tuple[FoundMessage, ...]:
         ids = [hit.message_id for hit in hits]
-        messages = self._store.messages(ids)
-        dates = self._store.dates_of(ids)
+        messages, dates = self._read(ids)
         return tuple(
             FoundMessage(hit, message, sessions[message.session_id], dates.get(message.id, ()))
             for hit, message in zip(hits, messages, strict=True)
         )
+
+    def _read(
+        self, ids: Sequence[MessageId]
+    ) -> tuple[Sequence[Message], Mapping[MessageId, tuple[ResolvedDate, ...]]]:
+        """The messages with their dates: from the store, or from what is at hand.
+
+        A program that searches a memory again takes all messages to hand until the memory changes,
+        if they are not too many: two queries of the store cost more than the search itself.
+        """
+        loaded = self._loaded
+        at_hand = self._at_hand
+        if loaded is None or len(loaded.retriever) > _MOST_AT_HAND:
+            return self._store.messages(ids), self._store.dates_of(ids)
+        if at_hand is None or at_hand.generation != loaded.generation:
+            if self._searched_at != loaded.generation:
+                self._searched_at = loaded.generation
+                return self._store.messages(ids), self._store.dates_of(ids)
+            at_hand = self._at_hand = _AtHand(
+                loaded.generation,
+                {message.id: message for message in self._store.shown_messages()},
+                self._store.all_dates(),
+            )
+        return [at_hand.messages[number] for number in ids], at_hand.dates
 
     def _notices(self, loaded: _Loaded, embedded_by: str | None, mode: str) -> tuple[str, ...]:
         if mode == "bm25" or not len(loaded.retriever):
