@@ -231,7 +231,7 @@ def test_an_interrupted_import_says_so_and_leaves_with_130(home: Path, tmp_path:
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert _json(home, "stats")["messages"] % 10 == 0
 
