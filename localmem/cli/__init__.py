@@ -5,7 +5,10 @@ Nothing heavy is imported before a command runs, so that `localmem --help` is qu
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from types import FrameType
 
 from localmem.errors import (
     ConfigError,
@@ -28,6 +31,8 @@ def main() -> None:
     """Run the program and leave with its exit code."""
     from localmem.cli.app import app
 
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _leave_at_once)
     try:
         app()
     except LocalMemError as error:
@@ -35,10 +40,6 @@ def main() -> None:
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)
         sys.exit(exit_code(error))
-    except SystemExit as left:
-        if left.code == EXIT_INTERRUPT:
-            print("localmem: interrupted; what was finished is kept", file=sys.stderr)
-        raise
 
 
 def exit_code(error: LocalMemError) -> int:
@@ -50,3 +51,12 @@ def exit_code(error: LocalMemError) -> int:
     if isinstance(error, StoreError) and not isinstance(error, RecordNotFoundError):
         return EXIT_STORE
     return EXIT_DOMAIN
+
+
+def _leave_at_once(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C. A memory survives a process that dies at any moment, and the libraries below
+    swallow a KeyboardInterrupt now and then; so there is nothing to wait for."""
+    shown_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{shown_cursor}\nlocalmem: interrupted; what was finished is kept\n")
+    sys.stderr.flush()
+    os._exit(EXIT_INTERRUPT)
