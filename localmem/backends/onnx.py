@@ -196,7 +196,7 @@ def _open_session(files: EmbedderFiles, threads: int) -> Any:
     except Exception as error:  # the library's errors have no common type
         raise ModelError(
             f"{files.weights} cannot be opened as an ONNX model: {error}",
-            hint=f"localmem models check {files.name}",
+            hint=f"localmem models pull {files.name}",
         ) from error
 
 

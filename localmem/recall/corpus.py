@@ -60,11 +60,6 @@ class CorpusRow:
         )
 
 
-def index_text(message: Message) -> str:
-    """The text of a message as it is indexed: what was said, and what belongs to it."""
-    return f"{message.text}\n{message.attachment_text}".strip()
-
-
 class Corpus:
     """Rows sorted by session and ordinal, as arrays; rebuilt when rows come or go."""
 

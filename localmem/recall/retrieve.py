@@ -18,7 +18,7 @@ from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.keyword import KeywordIndex
 from localmem.index.vector import ExactVectors, VectorIndex
 from localmem.ports import FloatMatrix
-from localmem.recall.corpus import NO_DAY, Bools, Corpus, CorpusRow, Floats, Ints, index_text
+from localmem.recall.corpus import NO_DAY, Bools, Corpus, CorpusRow, Floats, Ints
 from localmem.recall.fusion_features import features
 from localmem.recall.signals import BaseScores, measure, names_in
 from localmem.recall.snapshots import rows_from_bytes, rows_to_bytes
@@ -84,7 +84,7 @@ class Retriever:
         self._forget_rows([int(m.id) for m in messages if int(m.id) in self._rows])
         for message in messages:
             self._rows[int(message.id)] = CorpusRow.of(message, sessions[message.session_id])
-        self._keywords.add([int(m.id) for m in messages], [index_text(m) for m in messages])
+        self._keywords.add([int(m.id) for m in messages], [m.whole_text for m in messages])
         self._view = None
 
     def add_vectors(
