@@ -35,7 +35,6 @@ from localmem.types import (
     ConversationKind,
     Depth,
     ErasureReceipt,
-    Evidence,
     Finding,
     ImportId,
     ImportReport,
@@ -335,16 +334,7 @@ class Memory:
 
         moment = asked_at or self._clock.now()
         result = self.search(question, k=self._config.ask.evidence, limits=limits, asked_at=moment)
-        asked = Asked(
-            question=question,
-            asked_at=moment,
-            evidence=[Evidence(f.message, f.dates, f.hit.score) for f in result.found],
-            sessions_total=result.sessions_total,
-            titles={f.session.id: f.session.title for f in result.found},
-            people=self._people(result),
-            notices=result.notices,
-            search_seconds=result.seconds,
-        )
+        asked = replace(Asked.from_search(result, moment), people=self._people(result))
         with self._models_lock:
             chosen, llm, notices = self._reader(depth or Depth(self._config.ask.depth), asked)
             return answer_question(
