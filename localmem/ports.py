@@ -12,7 +12,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from localmem.types import ChatMessage, Choice, Completion
+from localmem.types import (
+    ChatMessage,
+    Choice,
+    Completion,
+    MessageId,
+    SessionFacts,
+    SessionId,
+    SessionNotes,
+)
 
 FloatMatrix = NDArray[np.float32]
 """float32 (n, dim); unit rows where an embedder made it."""
@@ -113,3 +121,35 @@ class Llm(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class LayerReader(Protocol):
+    """The layers between summary and raw text: made on the first request, then cached.
+
+    Two callers that want the same layer of the same session wait for one job.
+    """
+
+    def facts(self, session_id: SessionId, *, seconds: float | None = None) -> SessionFacts:
+        """L1 of a session.
+
+        `seconds` bounds what a model may take for it; where that is not enough (0: never), the
+        layer is made by rule, and the result says so.
+
+        Raises:
+            RecordNotFoundError: there is no such session.
+        """
+        ...
+
+    def notes(
+        self,
+        session_id: SessionId,
+        *,
+        message_ids: Sequence[MessageId] | None = None,
+        seconds: float | None = None,
+    ) -> SessionNotes:
+        """L2 of a session, or of these messages of it; `seconds` as above.
+
+        Raises:
+            RecordNotFoundError: there is no such session.
+        """
+        ...

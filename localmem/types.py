@@ -257,6 +257,82 @@ class TurnSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnNote:
+    """L2: one atomic fact of one message, in the order of the text (APDMem, Figure 6).
+
+    `missing` are its names, numbers and dates that the message neither holds nor resolves to.
+    """
+
+    message_id: MessageId
+    position: int
+    text: str
+    missing: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def supported(self) -> bool:
+        """Whether the message holds all that the note names."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFact:
+    """L1: one self-contained fact of a session with the messages it rests on (APDMem, Figure 5).
+
+    `missing` are its names, numbers and dates that none of these messages holds or resolves to.
+    """
+
+    session_id: SessionId
+    position: int
+    text: str
+    message_ids: tuple[MessageId, ...]
+    missing: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def supported(self) -> bool:
+        """Whether the messages hold all that the fact names."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCost:
+    """What it took to serve a layer. All zero where it was in the cache.
+
+    `evaluated_tokens` counts the prompt tokens that a model really ran through.
+    """
+
+    evaluated_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """L1 of a session. `fresh` False: it was made from an older state of the session.
+
+    `notices` say what is not as it should be ("made by rule: the time did not allow more").
+    """
+
+    session_id: SessionId
+    facts: tuple[KeyFact, ...]
+    fresh: bool = True
+    cost: LayerCost = field(default_factory=LayerCost)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNotes:
+    """L2 of a session, or of some of its messages, in the order of the messages."""
+
+    session_id: SessionId
+    notes: tuple[TurnNote, ...]
+    fresh: bool = True
+    cost: LayerCost = field(default_factory=LayerCost)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StoredVectors:
     """Vectors of message chunks: `blob` holds float32 unit rows, `message_ids` one id a row."""
 
