@@ -296,6 +296,40 @@ class KeyFact:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeNotes:
+    """L2 of one message as a model made it; no notes where it told nothing."""
+
+    message_id: MessageId
+    notes: tuple[TurnNote, ...]
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFacts:
+    """L1 of one session as a model made it; no facts where it told nothing."""
+
+    session_id: SessionId
+    facts: tuple[KeyFact, ...]
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadReply:
+    """What a model said for a layer that could not be read, or "" where it failed to say anything.
+
+    `unit_id` is a turn for SUMMARY, a session for FACTS, a message for NOTES. Never memory.
+    """
+
+    layer: Layer
+    unit_id: int
+    session_id: SessionId
+    place: str
+    reason: str
+    reply: str
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
 class LayerCost:
     """What it took to serve a layer. All zero where it was in the cache.
 
@@ -382,6 +416,9 @@ class ErasureReceipt:
     summaries: int
     dates: int
     vectors: int
+    facts: int
+    notes: int
+    replies: int
     snapshots: int
     bytes_before: int
     bytes_after: int
@@ -514,18 +551,29 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step of answering: what was done, on what, how much it opened, how long it took."""
+    """One step of answering: what was done, on what, how much it opened, how long it took.
+
+    `tokens` were opened or shown. `decision` numbers the decision of a deep question that the
+    step belongs to, from 1; 0 elsewhere. `outcome` says in a few words what came of it.
+    """
 
     tool: str
     arguments: str
     layer: Layer | None
     tokens: int
     seconds: float
+    decision: int = 0
+    outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer came about."""
+    """How an answer came about.
+
+    `model_calls` counts replies and choices. `opened_share` is the share of the whole history's
+    text that was opened as raw text, facts or notes, None where it was not counted; `deepest` is
+    the finest layer that was opened.
+    """
 
     depth: Depth
     steps: tuple[TraceStep, ...]
@@ -536,6 +584,9 @@ class Trace:
     completion_tokens: int
     seconds: float
     model_id: str | None
+    model_calls: int = 0
+    opened_share: float | None = None
+    deepest: Layer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,6 +647,19 @@ class Choice:
     def best(self) -> int:
         """Index of the most probable option; the first of equals."""
         return max(range(len(self.probabilities)), key=lambda i: (self.probabilities[i], -i))
+
+
+class ModelRole(StrEnum):
+    """What a language model is used for; one model has all roles unless told otherwise.
+
+    LAYERS writes L0 to L2, CONTROLLER chooses the steps of a deep question, NOTES organises what
+    was found, ANSWER writes the answer.
+    """
+
+    LAYERS = "layers"
+    CONTROLLER = "controller"
+    NOTES = "notes"
+    ANSWER = "answer"
 
 
 # --- Model files --------------------------------------------------------------------------
