@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import meta
-from localmem.store.batches import NO_TIME, load, microseconds, offset_minutes
+from localmem.store import layers, meta
+from localmem.store.batches import NO_TIME, id_set, load, microseconds, offset_minutes
 from localmem.store.grouping import Place, later, place_of
 from localmem.store.participants import ParticipantBook
 from localmem.types import (
@@ -159,6 +159,7 @@ class _Writer:
         _drop_summaries(self._connection, self._rows.grown_turns)
         if self._rows.path_changes:
             _write_path(self._connection, self._rows.path_changes, import_id, generation)
+            _drop_layers(self._connection, self._rows.path_changes)
             meta.forbid_replay(self._connection, generation)
 
     def _add_conversation(self, conversation: ImportedConversation) -> _Conversation:
@@ -339,6 +340,12 @@ def _drop_summaries(connection: Connection, turns: Iterable[int]) -> None:
             "DELETE FROM turn_summary WHERE turn_id IN (SELECT turn_id FROM {batch})",
             numbers={"turn_id": sorted(turns)},
         )
+
+
+def _drop_layers(connection: Connection, changes: Sequence[tuple[int, bool]]) -> None:
+    """Facts and notes of a branch that is not shown are no older ones, but wrong ones."""
+    with id_set(connection, [number for number, _ in changes]) as changed:
+        layers.erase_sessions(connection, f"SELECT session_id FROM message WHERE id IN {changed}")
 
 
 def _write_path(

@@ -10,7 +10,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import meta, vectors
+from localmem.store import layers, meta, vectors
 from localmem.types import ErasureReceipt, ImportId, ImportProblem, ImportReport
 
 _LIST = """
@@ -20,6 +20,11 @@ SELECT i.id, i.path, i.source, epoch_us(i.started_at), i.finished, i.undone, i.c
     (SELECT count(*) FROM conversation c WHERE c.import_id = i.id)
 FROM import i LEFT JOIN message m ON m.import_id = i.id
 GROUP BY ALL ORDER BY i.id DESC
+"""
+
+_SESSIONS_CHANGED = """
+SELECT session_id FROM message WHERE import_id = {number} OR id IN
+    (SELECT message_id FROM path_change WHERE import_id = {number})
 """
 
 # In this order: each line finds what the lines before it have left without an owner.
@@ -94,6 +99,7 @@ def erase(connection: Connection, import_id: ImportId) -> dict[str, int]:
     number = int(import_id)
     gone = connection.execute("SELECT id FROM message WHERE import_id = ?", [number]).fetchnumpy()
     counts = {"vectors": vectors.erase(connection, gone["id"])}
+    counts |= layers.erase_sessions(connection, _SESSIONS_CHANGED.format(number=number))
     _restore_path(connection, number)
     counts["summaries"] = _delete(
         connection,
@@ -123,6 +129,9 @@ def receipt(counts: dict[str, int], *, bytes_before: int, bytes_after: int) -> E
         summaries=counts["summaries"],
         dates=counts["dates"],
         vectors=counts["vectors"],
+        facts=counts["facts"],
+        notes=counts["notes"],
+        replies=counts["replies"],
         snapshots=counts["snapshots"],
         bytes_before=bytes_before,
         bytes_after=bytes_after,

@@ -15,7 +15,7 @@ from typing import Self
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.store import conversations as incoming
-from localmem.store import derived, imports, meta, participants, reads, snapshots, vectors
+from localmem.store import derived, imports, layers, meta, participants, reads, snapshots, vectors
 from localmem.store.columns import Changes, MessageColumns, VectorColumns
 from localmem.store.grouping import SESSION_GAP
 from localmem.store.lease import Lease
@@ -27,16 +27,20 @@ from localmem.types import (
     ImportId,
     ImportReport,
     IndexSnapshot,
+    MadeFacts,
+    MadeNotes,
     MemoryStats,
     Message,
     MessageId,
     Participant,
+    Provenance,
     ResolvedDate,
     Session,
     SessionId,
     StoredVectors,
     TurnId,
     TurnSummary,
+    UnreadReply,
 )
 
 _PATIENCE_S = 10.0
@@ -296,6 +300,43 @@ class Store:
         """L0 of a session in the order of its turns."""
         with self._lease.hold(write=False) as connection:
             return derived.session_summaries(connection, session_id)
+
+    # --- Facts and notes --------------------------------------------------------------------
+
+    def put_notes(self, session_id: SessionId, made: Sequence[MadeNotes]) -> None:
+        """Store L2 of messages of a session, each whole, in place of what they had."""
+        with self._transaction() as connection:
+            layers.put_notes(connection, session_id, made)
+
+    def put_facts(self, made: MadeFacts) -> None:
+        """Store L1 of a session in place of what it had."""
+        with self._transaction() as connection:
+            layers.put_facts(connection, made)
+
+    def put_unread(self, replies: Sequence[UnreadReply]) -> None:
+        """Keep replies that could not be read, for `doctor`; they are never served."""
+        with self._transaction() as connection:
+            layers.put_unread(connection, replies)
+
+    def notes_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, MadeNotes]:
+        """Stored L2, fresh or not; messages for which it was never made are absent."""
+        with self._lease.hold(write=False) as connection:
+            return layers.notes_of(connection, ids)
+
+    def facts_of(self, session_id: SessionId) -> MadeFacts | None:
+        """Stored L1, fresh or not; None where it was never made."""
+        with self._lease.hold(write=False) as connection:
+            return layers.facts_of(connection, session_id)
+
+    def unread_replies(self, session_id: SessionId | None = None) -> tuple[UnreadReply, ...]:
+        """Replies that could not be read, of one session or of all."""
+        with self._lease.hold(write=False) as connection:
+            return layers.unread(connection, session_id)
+
+    def sessions_with_facts(self) -> Mapping[SessionId, Provenance]:
+        """The sessions that have stored L1, with what it was made from and by."""
+        with self._lease.hold(write=False) as connection:
+            return layers.made_sessions(connection)
 
     # --- Vectors --------------------------------------------------------------------------
 
