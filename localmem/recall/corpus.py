@@ -69,12 +69,14 @@ class Corpus:
         self.session_ids = _ints(r.session_id for r in self.rows)
         self.turn_ids = _ints(r.turn_id for r in self.rows)
         self.days = _ints(NO_DAY if r.day is None else r.day for r in self.rows)
-        self.lengths = np.array([r.length for r in self.rows], np.float32)
-        self.asks = np.array([r.asks for r in self.rows], np.bool_)
+        self.log_lengths: Floats = np.log1p(np.array([r.length for r in self.rows], np.float32))
+        self.asks = np.array([r.asks for r in self.rows], np.float32)
         self.from_person = np.array([r.role is Role.USER for r in self.rows], np.bool_)
         self.among_people = np.array(
             [r.kind is ConversationKind.PEOPLE for r in self.rows], np.bool_
         )
+        self.mean_log_length = float(self.log_lengths.mean()) if self.rows else 0.0
+        self.share_among_people = float(self.among_people.mean()) if self.rows else 0.0
         self.speakers: tuple[str, ...] = tuple(sorted({r.speaker for r in self.rows}))
         code = {name: number for number, name in enumerate(self.speakers)}
         self.speaker_codes = _ints(code[r.speaker] for r in self.rows)
@@ -83,7 +85,9 @@ class Corpus:
             np.cumsum(np.isin(np.arange(len(self.rows)), self.starts)).astype(np.int64) - 1
         )
         self._same = {
-            by: self.session_ids[by:] == self.session_ids[:-by] for by in (1, 2) if by < len(self)
+            by: (self.session_ids[by:] == self.session_ids[:-by]).astype(np.float32)
+            for by in (1, 2)
+            if by < len(self)
         }
         self._place = {int(m): place for place, m in enumerate(self.message_ids)}
 

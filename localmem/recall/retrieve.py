@@ -6,7 +6,7 @@ the store or loads a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -223,10 +223,12 @@ class Retriever:
     def _learned(
         self, view: _View, base: BaseScores, query: str, question_dates: Sequence[ResolvedDate]
     ) -> _Scored:
-        signals, question = _measured(view, base, query, self._days, question_dates)
         if self._weights is None:
             self._weights = load_weights()
         model = self._weights.keyword if base.best is None else self._weights.full
+        signals, question = _measured(
+            view, base, query, self._days, question_dates, features_wanted=model.features
+        )
         inputs, weights = model.inputs(signals), model.question_weights(question)
         around = signals["keyword_window"] > 0
         near = around if base.best is None else around | (base.best >= _LEAST_COSINE)
@@ -259,10 +261,12 @@ class _Scored:
     inputs: Floats
     weights: Floats | None = None
 
-    def parts(self, row: int) -> dict[str, float]:
-        """What each signal adds to a row's score."""
-        values = self.inputs[:, row] * (1 if self.weights is None else self.weights)
-        return {n: round(float(v), 4) for n, v in zip(self.names, values, strict=True)}
+    def parts(self, rows: Ints) -> list[dict[str, float]]:
+        """What each signal adds to the score of each of the rows."""
+        values = self.inputs[:, rows].T.astype(np.float64)
+        if self.weights is not None:
+            values *= self.weights
+        return [dict(zip(self.names, line, strict=True)) for line in values.round(4).tolist()]
 
 
 class _View:
@@ -274,29 +278,34 @@ class _View:
         self.keyword_rows = np.array([place[int(m)] for m in corpus.message_ids], np.int64)
         self._vectors = vectors
         places = np.zeros(0, np.int64) if vectors is None else corpus.places(vectors.ids)
-        self._known = places >= 0
-        self._places: Ints = places[self._known]
-        self._counts = np.bincount(self._places, minlength=len(corpus))
-        self.has_vector: Bools = self._counts > 0
-        self._first = np.unique(self._places, return_index=True)[1]
+        self._is_one_each = np.array_equal(places, np.arange(len(corpus)))
+        known = np.flatnonzero(places >= 0)
+        # The chunks of a row side by side, in their order.
+        self._order = known[np.argsort(places[known], kind="stable")]
+        self._filled, self._starts, self._counts = np.unique(
+            places[self._order], return_index=True, return_counts=True
+        )
+        self.has_vector: Bools = np.zeros(len(corpus), np.bool_)
+        self.has_vector[self._filled] = True
 
     def cosines(
         self, query: Floats | None
     ) -> tuple[Floats, Floats, Floats] | tuple[None, None, None]:
         """Best chunk's, mean and first chunk's cosine of each row; a row without a vector gets
         the mean of the others. None where there is no query vector or no vectors."""
-        if query is None or self._vectors is None or not len(self._places):
+        if query is None or self._vectors is None or not len(self._filled):
             return None, None, None
-        scores = self._vectors.scores(query)[self._known]
-        rows = len(self.corpus)
-        best = np.full(rows, -np.inf, np.float32)
-        np.maximum.at(best, self._places, scores)
-        sums = np.bincount(self._places, weights=scores, minlength=rows)
-        mean = (sums / np.maximum(self._counts, 1)).astype(np.float32)
-        first = np.zeros(rows, np.float32)
-        first[self._places[self._first]] = scores[self._first]
-        for values in (best, mean, first):
-            values[~self.has_vector] = values[self.has_vector].mean()
+        scores = self._vectors.scores(query)
+        if self._is_one_each:
+            return scores, scores, scores
+        scores = scores[self._order]
+        best, mean, first = (np.zeros(len(self.corpus), np.float32) for _ in range(3))
+        best[self._filled] = np.maximum.reduceat(scores, self._starts)
+        mean[self._filled] = np.add.reduceat(scores, self._starts) / self._counts
+        first[self._filled] = scores[self._starts]
+        if len(self._filled) < len(self.corpus):
+            for values in (best, mean, first):
+                values[~self.has_vector] = values[self._filled].mean()
         return best, mean, first
 
 
@@ -306,13 +315,15 @@ def _measured(
     query: str,
     days: Mapping[int, Sequence[DayRange]],
     question_dates: Sequence[ResolvedDate],
+    *,
+    features_wanted: Collection[str] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, float]]:
     corpus, asked = view.corpus, words(query)
     named_speakers = np.array([names_in(asked, s) for s in corpus.speakers], np.bool_)
     named = named_speakers[corpus.speaker_codes] & corpus.among_people
     dated = _dated(corpus, days, question_dates)
     signals = measure(corpus, base, named=named, dated=dated)
-    return signals, features(corpus, base, signals, asked)
+    return signals, features(corpus, base, signals, asked, features_wanted)
 
 
 def _dated(
@@ -354,14 +365,11 @@ def _hits(corpus: Corpus, scored: _Scored, allowed: Bools, mode: str, k: int) ->
         rows = rows[scores >= least]
         scores = scored.scores[rows]
     order = np.lexsort((corpus.message_ids[rows], -scores))[:k]
+    best = rows[order]
+    ids, values = corpus.message_ids[best].tolist(), scored.scores[best].tolist()
     return [
-        Hit(
-            message_id=MessageId(int(corpus.message_ids[row])),
-            score=float(scored.scores[row]),
-            mode=mode,
-            signals=scored.parts(row),
-        )
-        for row in rows[order]
+        Hit(message_id=MessageId(number), score=score, mode=mode, signals=parts)
+        for number, score, parts in zip(ids, values, scored.parts(best), strict=True)
     ]
 
 

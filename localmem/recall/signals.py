@@ -29,7 +29,6 @@ VECTOR_SIGNALS = frozenset(
 )  # fmt: skip
 """Signals that need the question's vector."""
 
-_WINDOW = 2
 _SESSION_BEST = 3
 
 
@@ -57,20 +56,20 @@ def measure(corpus: Corpus, base: BaseScores, *, named: Bools, dated: Bools) -> 
     if base.best is not None and base.mean is not None and base.first is not None:
         signals |= _vector_signals(corpus, base.best)
         signals |= {"vector_mean": base.mean, "vector_first": base.first}
-    asks = corpus.asks.astype(np.float32)
     return signals | {
         "speaker": named.astype(np.float32),
         "person": (corpus.from_person & ~corpus.among_people).astype(np.float32),
         "date": dated.astype(np.float32),
-        "length": np.log1p(corpus.lengths),
-        "asks": asks,
-        "asked": corpus.shifted(asks, 1),
+        "length": corpus.log_lengths,
+        "asks": corpus.asks,
+        "asked": corpus.shifted(corpus.asks, 1),
     }
 
 
 def _keyword_signals(corpus: Corpus, terms: Floats) -> dict[str, Floats]:
     own = terms.sum(axis=0, dtype=np.float32)
-    pair = np.maximum(terms, corpus.shifted(terms, 1)).sum(axis=0, dtype=np.float32)
+    pairs = corpus.shifted(terms, 1)
+    np.maximum(pairs, terms, out=pairs)
     session = corpus.session_best(terms).sum(axis=0, dtype=np.float32)[corpus.session_numbers]
     return {
         "keyword": own,
@@ -78,8 +77,8 @@ def _keyword_signals(corpus: Corpus, terms: Floats) -> dict[str, Floats]:
         "keyword_after": corpus.shifted(own, -1),
         "keyword_before_2": corpus.shifted(own, 2),
         "keyword_after_2": corpus.shifted(own, -2),
-        "keyword_pair": pair,
-        "keyword_window": _window_best(corpus, terms).sum(axis=0, dtype=np.float32),
+        "keyword_pair": pairs.sum(axis=0, dtype=np.float32),
+        "keyword_window": _window_best(corpus, pairs).sum(axis=0, dtype=np.float32),
         "keyword_cover": session,
         "keyword_session": session_mean_of_best(corpus, own),
     }
@@ -97,12 +96,12 @@ def _vector_signals(corpus: Corpus, best: Floats) -> dict[str, Floats]:
     }
 
 
-def _window_best(corpus: Corpus, terms: Floats) -> Floats:
-    """Each term's best part within `_WINDOW` rows either side in the session."""
-    best = terms.copy()
-    for by in range(1, _WINDOW + 1):
-        np.maximum(best, corpus.shifted(terms, by), out=best)
-        np.maximum(best, corpus.shifted(terms, -by), out=best)
+def _window_best(corpus: Corpus, pairs: Floats) -> Floats:
+    """Each term's best part within two rows either side in the session, from the best of each row
+    and the one before it: a window of five is such a pair here, one before, and two after."""
+    best = np.maximum(pairs, corpus.shifted(pairs, 1))
+    for by in (1, 2):
+        np.maximum(best, corpus.shifted(pairs, -by), out=best)
     return best
 
 

@@ -61,6 +61,7 @@ class Store:
         """
         self.path = path.resolve()  # rewriting must replace the file, not a link to it
         self._lease = Lease(self.path, patience_s=patience_s, idle_s=idle_s)
+        self._generation: tuple[Connection, int] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -390,9 +391,15 @@ class Store:
     # --- Generation, snapshots, model checks --------------------------------------------------
 
     def generation(self) -> int:
-        """Counts the changes of what search would return; 0 for an empty memory."""
+        """Counts the changes of what search would return; 0 for an empty memory.
+
+        While the file stays open nobody else can write it, so that one look at it is enough.
+        """
         with self._lease.hold(write=False) as connection:
-            return meta.get_int(connection, meta.GENERATION)
+            known = self._generation
+            if known is None or known[0] is not connection:
+                known = self._generation = (connection, meta.get_int(connection, meta.GENERATION))
+            return known[1]
 
     def changes_since(self, generation: int) -> Changes:
         """What came since `generation`, with the vectors of the embedder in use."""
@@ -426,5 +433,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with self._lease.hold(write=True) as connection, transaction(connection):
-            yield connection
+        with self._lease.hold(write=True) as connection:
+            self._generation = None
+            with transaction(connection):
+                yield connection
