@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from localmem.errors import ConfigError
+from localmem.types import ModelRole
 
 DEFAULT_LLM = "smollm2-135m"
 DEFAULT_EMBEDDER = "minilm"
@@ -27,17 +28,32 @@ _MOST = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelsConfig:
-    """Which models to use: a name of the catalog, a path, or a loopback URL for `llm`.
+    """Which models to use: a name of the catalog, a path, or a loopback URL for a language model.
 
-    `engine` is auto, llamacpp, xllamacpp or loopback. `context_tokens` bounds the prompt.
+    `layers`, `controller`, `notes` and `answer` are the roles of a language model; "" means
+    `llm`. `engine` is auto, llamacpp, xllamacpp or loopback. `context_tokens` bounds the prompt.
     """
 
     llm: str = DEFAULT_LLM
+    layers: str = ""
+    controller: str = ""
+    notes: str = ""
+    answer: str = ""
     embedder: str = DEFAULT_EMBEDDER
     engine: str = "auto"
     context_tokens: int = 4096
     threads: int = 0
     """0: one for each physical core."""
+
+    def of(self, role: ModelRole) -> str:
+        """The language model of a role, as it was named."""
+        named = {
+            ModelRole.LAYERS: self.layers,
+            ModelRole.CONTROLLER: self.controller,
+            ModelRole.NOTES: self.notes,
+            ModelRole.ANSWER: self.answer,
+        }
+        return named[role] or self.llm
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +192,7 @@ def _in_range(path: Path, name: str, value: object) -> object:
 
 
 def _with_environment(config: Config) -> Config:
+    """LOCALMEM_MODEL stands for every role that the file does not give a model of its own."""
     llm = os.environ.get("LOCALMEM_MODEL") or config.models.llm
     embedder = os.environ.get("LOCALMEM_EMBEDDER") or config.models.embedder
     return replace(config, models=replace(config.models, llm=llm, embedder=embedder))

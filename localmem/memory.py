@@ -40,6 +40,7 @@ from localmem.types import (
     ImportReport,
     Layer,
     MemoryStats,
+    ModelRole,
     Progress,
     SearchFilter,
     SearchResult,
@@ -82,7 +83,25 @@ class ModelSource(Protocol):
 
     def embedder_of(self, model_id: str | None) -> Embedder: ...
 
-    def llm(self) -> Llm: ...
+    def llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
+        """The language model of a role, loaded.
+
+        Raises:
+            ModelError: there is none, or it could not be loaded.
+        """
+        ...
+
+    def llm_key(self, role: ModelRole = ModelRole.ANSWER) -> str:
+        """What tells the language models of two roles apart; loads nothing.
+
+        Raises:
+            ModelError: there is none.
+        """
+        ...
+
+    def passes(self, ability: str, role: ModelRole) -> bool:
+        """Whether a role's model has shown an ability in its self-test; loads nothing."""
+        ...
 
     def reads_well(self) -> bool:
         """Whether answers of the language model are better than extracted ones; loads nothing."""
@@ -105,7 +124,7 @@ class Memory:
         self._clock = clock
         self._models = models
         self._embedder: Embedder | None = None
-        self._llm: Llm | None = None
+        self._llms: dict[str, Llm] = {}
         self._models_lock = threading.RLock()
         self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
 
@@ -152,10 +171,11 @@ class Memory:
 
     def close(self) -> None:
         """Give the file and the models back."""
-        for owned in (self._llm, self._embedder, self._store):
+        for owned in (*self._llms.values(), self._embedder, self._store):
             if owned is not None:
                 owned.close()
-        self._llm = self._embedder = None
+        self._llms.clear()
+        self._embedder = None
 
     @property
     def path(self) -> Path:
@@ -441,10 +461,13 @@ class Memory:
         except ModelError as error:
             return Depth.INSTANT, None, (f"{error.message}: answered without a language model",)
 
-    def _loaded_llm(self) -> Llm:
-        if self._llm is None:
-            self._llm = self._models.llm()
-        return self._llm
+    def _loaded_llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
+        """The language model of a role; one that has several roles is loaded once."""
+        with self._models_lock:
+            key = self._models.llm_key(role)
+            if key not in self._llms:
+                self._llms[key] = self._models.llm(role)
+            return self._llms[key]
 
     def _budget(self) -> Budget:
         seconds = self._config.ask.seconds

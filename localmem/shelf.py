@@ -11,7 +11,7 @@ from pathlib import Path
 
 from localmem import paths
 from localmem.config import Config, load_config, set_model
-from localmem.errors import MissingExtraError, ModelNotFoundError
+from localmem.errors import MissingExtraError, ModelNotFoundError, UsageError
 from localmem.modelstore import (
     Catalog,
     CheckBook,
@@ -21,7 +21,7 @@ from localmem.modelstore import (
     SelfTestResult,
 )
 from localmem.ports import Embedder, Llm
-from localmem.types import EmbedderFiles, Finding, Progress, Verdict
+from localmem.types import EmbedderFiles, Finding, ModelRole, Progress, Verdict
 
 _LOOPBACK_SCHEMES = ("http://", "https://")
 
@@ -59,7 +59,7 @@ class ModelShelf:
 
     def entries(self) -> tuple[ShelfEntry, ...]:
         """The catalog, and models in use that stand outside it."""
-        used = {self._config.models.llm, self._config.models.embedder}
+        used = {self._config.models.embedder, *map(self._config.models.of, ModelRole)}
         return tuple(
             ShelfEntry(
                 name=status.entry.name,
@@ -96,13 +96,20 @@ class ModelShelf:
         lines += [f"  {p.path.name} sha256 {p.sha256} (recorded)" for p in pulled if p.recorded]
         return "\n".join(lines)
 
-    def use(self, name: str) -> str:
-        """Make a model the one in use; one line that says what follows.
+    def use(self, name: str, *, role: ModelRole | None = None) -> str:
+        """Make a model the one in use, or a language model that of one role; one line that says
+        what follows.
 
         Raises:
             ModelNotFoundError: it is not on this machine.
+            UsageError: an embedder was given a role.
         """
-        key = "embedder" if self._is_embedder(name) else "llm"
+        if role is not None and self._is_embedder(name):
+            raise UsageError(
+                f"{name} is an embedder, and {role} is done by a language model",
+                hint="localmem models list tells the kinds",
+            )
+        key = role.value if role else "embedder" if self._is_embedder(name) else "llm"
         value = name if self._is_url(name) else str(self._resolved(name))
         set_model(self._config_path, key=key, value=value)
         follows = "; now run: localmem reindex" if key == "embedder" else ""
@@ -149,11 +156,27 @@ class ModelShelf:
 
         return open_embedder(files, threads=self._config.models.threads or None)
 
-    def llm(self, name: str | None = None) -> Llm:
-        """The language model in use, or the one named, loaded."""
+    def llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
+        """The language model of a role, loaded; one model of several roles is for the caller to
+        load once (see `llm_key`).
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        return self._opened_llm(self._config.models.of(role))
+
+    def llm_key(self, role: ModelRole = ModelRole.ANSWER) -> str:
+        """What tells the language models of two roles apart, without loading them.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        name = self._config.models.of(role)
+        return name if self._is_url(name) else self._store.llm(name).model_id
+
+    def _opened_llm(self, wanted: str) -> Llm:
         from localmem.backends import open_llm
 
-        wanted = name or self._config.models.llm
         models = self._config.models
         where = wanted if self._is_url(wanted) else self._store.llm(wanted)
         return open_llm(
@@ -182,7 +205,7 @@ class ModelShelf:
             if on_progress is not None:
                 on_progress(Progress("self-test", done, total, "items"))
 
-        llm = self.llm(wanted)
+        llm = self._opened_llm(wanted)
         try:
             result = run_self_test(llm, on_progress=tell)
         finally:
@@ -199,7 +222,7 @@ class ModelShelf:
         Raises:
             ModelNotFoundError: it is not on this machine.
         """
-        name = self._config.models.llm
+        name = self._config.models.of(ModelRole.ANSWER)
         if self._is_url(name):
             return True
         files = self._store.llm(name)
@@ -209,15 +232,23 @@ class ModelShelf:
         entry = next((e for e in self._store.catalog.entries if e.name == files.name), None)
         return entry is None or entry.reads_well
 
+    def passes(self, ability: str, role: ModelRole) -> bool:
+        """Whether the language model of a role has shown an ability in its self-test; loads
+        nothing. False where the test was never run, as with a server's model.
+
+        Raises:
+            ModelNotFoundError: it is not on this machine.
+        """
+        name = self._config.models.of(role)
+        result = None if self._is_url(name) else self._checks.of(self._store.llm(name).model_id)
+        return result is not None and result.passed(ability)
+
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
         """Findings about the models in use, for `doctor`; `embedder_id` made the vectors."""
         return tuple(self._findings(embedder_id))
 
     def _findings(self, embedder_id: str | None) -> Iterator[Finding]:
-        for role, name in (
-            ("embedder", self._config.models.embedder),
-            ("model", self._config.models.llm),
-        ):
+        for role, name in self._named_models():
             if self._is_url(name):
                 yield Finding(Verdict.OK, role, f"{name} (a server on this machine)")
                 continue
@@ -235,6 +266,16 @@ class ModelShelf:
                 f"the vectors of this memory are by {embedder_id}, not by the embedder in use",
                 f"localmem reindex --embedder {self._config.models.embedder}",
             )
+
+    def _named_models(self) -> Iterator[tuple[str, str]]:
+        """What each model in use is for, and its name; a model of all roles is told once."""
+        yield "embedder", self._config.models.embedder
+        roles = {role: self._config.models.of(role) for role in ModelRole}
+        if len(set(roles.values())) == 1:
+            yield "model", roles[ModelRole.ANSWER]
+            return
+        for role, name in roles.items():
+            yield f"model for {role}", name
 
     def _embedder_id(self) -> str | None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from localmem.config import Config
 from localmem.errors import GenerationError, ModelNotFoundError
 from localmem.ports import Embedder, FloatMatrix, JsonSchema, Llm
 from localmem.store import Store
-from localmem.types import ChatMessage, Choice, Completion, Finding
+from localmem.types import ChatMessage, Choice, Completion, Finding, ModelRole
 
 if TYPE_CHECKING:
     from localmem.memory import Memory
@@ -223,11 +223,16 @@ class FixedClock:
 
 @dataclass
 class FixedModels:
-    """A model source with given models; without `llm` it says that none is there."""
+    """A model source with given models; without `llm` it says that none is there.
+
+    `llms` names those of single roles, `abilities` what all have shown in the self-test.
+    """
 
     the_embedder: Embedder = field(default_factory=HashEmbedder)
     the_llm: Llm | None = None
     trusted: bool = True
+    llms: Mapping[ModelRole, Llm] = field(default_factory=dict)
+    abilities: Collection[str] = ()
 
     def embedder(self, name: str | None = None) -> Embedder:
         return self.the_embedder
@@ -242,15 +247,27 @@ class FixedModels:
             raise ModelNotFoundError(f"{model_id} is not on this machine")
         return self.the_embedder
 
-    def llm(self) -> Llm:
+    def llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
         """The language model.
 
         Raises:
             ModelNotFoundError: there is none.
         """
-        if self.the_llm is None:
+        found = self.llms.get(role, self.the_llm)
+        if found is None:
             raise ModelNotFoundError("no language model is on this machine")
-        return self.the_llm
+        return found
+
+    def llm_key(self, role: ModelRole = ModelRole.ANSWER) -> str:
+        """The model's id.
+
+        Raises:
+            ModelNotFoundError: there is none.
+        """
+        return self.llm(role).model_id
+
+    def passes(self, ability: str, role: ModelRole) -> bool:
+        return ability in self.abilities
 
     def reads_well(self) -> bool:
         return self.trusted

@@ -8,6 +8,7 @@ import pytest
 
 from localmem.config import Config, load_config, set_model
 from localmem.errors import ConfigError
+from localmem.types import ModelRole
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +71,15 @@ def test_setting_a_model_keeps_every_other_line(tmp_path: Path) -> None:
     assert (load_config(path).models.llm, load_config(path).models.embedder) == ("b", "c")
     assert load_config(path).ask.seconds == 3.0
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_role_without_a_model_of_its_own_has_the_common_one(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[models]\nllm = "small"\ncontroller = "large"\n', encoding="utf-8")
+    models = load_config(path).models
+    assert {role: models.of(role) for role in ModelRole} == {
+        ModelRole.LAYERS: "small",
+        ModelRole.CONTROLLER: "large",
+        ModelRole.NOTES: "small",
+        ModelRole.ANSWER: "small",
+    }

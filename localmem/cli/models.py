@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, messages, output, print_json, progress_bar
+from localmem.types import ModelRole
 
 models = typer.Typer(help="The models on this machine.", no_args_is_help=True)
 
@@ -45,13 +46,19 @@ def pull(
 
 
 @models.command()
-def use(name: Name) -> None:
+def use(
+    name: Name,
+    role: Annotated[
+        ModelRole | None,
+        typer.Option(help="Use it for this role alone; default: for all."),
+    ] = None,
+) -> None:
     """Make a model the one that commands use; an embedder's change needs `localmem reindex`."""
     from localmem.netguard import deny_network
     from localmem.shelf import ModelShelf
 
     deny_network()
-    messages().print(ModelShelf.open().use(name))
+    messages().print(ModelShelf.open().use(name, role=role))
 
 
 @models.command("path")
