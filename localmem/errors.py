@@ -16,6 +16,7 @@ LocalMemError
 │   └── WrongPassphraseError
 ├── StaleIndexError
 ├── ImportFormatError
+├── PostponedError
 └── NetworkDeniedError
 
 Foreign exceptions are translated once, where the foreign library is called, with `from`.
@@ -122,6 +123,13 @@ class ImportFormatError(LocalMemError):
         super().__init__(f"{where}: {reason}", hint=hint)
         self.path = path
         self.place = place
+
+
+class PostponedError(LocalMemError):
+    """Background work stopped before its end: a question came first, or it was told to stop.
+
+    Whoever waits for a result of that work makes it itself.
+    """
 
 
 class NetworkDeniedError(LocalMemError):

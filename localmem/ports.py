@@ -109,10 +109,13 @@ class Llm(Protocol):
         grammar: str | None = None,
         reply_prefixes: Sequence[str] = (),
         on_done: Callable[[int, Completion], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> list[Completion]:
         """Replies to several prompts, in their order, decoded as sequences of one batch.
 
-        The longest common prefix of the prompts is evaluated once.
+        The longest common prefix of the prompts is evaluated once. `on_step` is called again and
+        again meanwhile, perhaps from another thread; what it raises ends the call, after
+        `on_done` was told what was finished.
         """
         ...
 

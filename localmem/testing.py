@@ -99,10 +99,13 @@ class ScriptedLlm:
         grammar: str | None = None,
         reply_prefixes: Sequence[str] = (),
         on_done: Callable[[int, Completion], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> list[Completion]:
         """One scripted reply per prompt, in their order."""
         done: list[Completion] = []
         for number, prompt in enumerate(prompts):
+            if on_step is not None:
+                on_step()
             prefix = reply_prefixes[number] if reply_prefixes else ""
             call = LlmCall("complete_many", tuple(prompt), max_tokens, schema, grammar, prefix)
             done.append(self._answer(call))

@@ -13,7 +13,7 @@ from localmem.backends.llamacpp import LlamaCppLlm
 from localmem.backends.loopback import LoopbackLlm
 from localmem.backends.process_lock import ProcessLock
 from localmem.backends.xllama import XllamaLlm
-from localmem.errors import GenerationError, UsageError
+from localmem.errors import GenerationError, PostponedError, UsageError
 from localmem.ports import Llm
 from localmem.testing import ScriptedLlm
 from localmem.types import ChatMessage, LlmFiles, Role
@@ -166,6 +166,24 @@ def test_many_replies_keep_to_a_schema_each(llm: Llm) -> None:
     prompts = [user(f"{city} as JSON.") for city in ("Rome", "Oslo")]
     for reply in llm.complete_many(prompts, max_tokens=40, schema=_SCHEMA):
         assert list(json.loads(reply.text)) == ["city", "known"]
+
+
+def test_a_call_for_many_ends_where_its_caller_says_so(llm: Llm) -> None:
+    steps: list[int] = []
+    told: list[str] = []
+
+    def step() -> None:
+        steps.append(1)
+        if len(steps) > 2:
+            raise PostponedError("a question came")
+
+    prompts = [user(f"Tell a long story about the number {i}.") for i in range(20)]
+    with pytest.raises(PostponedError):
+        llm.complete_many(
+            prompts, max_tokens=30, on_done=lambda n, r: told.append(r.text), on_step=step
+        )
+    assert len(told) < 20
+    assert llm.complete(user("Say hello."), max_tokens=4).text
 
 
 def test_no_prompts_get_no_replies(llm: Llm) -> None:

@@ -144,6 +144,7 @@ class LlamaCppLlm:
         grammar: str | None = None,
         reply_prefixes: Sequence[str] = (),
         on_done: Callable[[int, Completion], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> list[Completion]:
         """Replies to several prompts, eight at a time; a finished one makes room for the next."""
         if reply_prefixes and len(reply_prefixes) != len(prompts):
@@ -152,7 +153,7 @@ class LlamaCppLlm:
         with self._held():
             prefixes = reply_prefixes or [""] * len(prompts)
             tokens = [self._tokens_of(p, r) for p, r in zip(prompts, prefixes, strict=True)]
-            return self._run_many(tokens, max_tokens, gbnf, on_done)
+            return self._run_many(tokens, max_tokens, gbnf, on_done, on_step)
 
     def choose(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice:
         """Exact probabilities that the reply begins with each option, scaled to sum 1.
@@ -297,6 +298,7 @@ class LlamaCppLlm:
         max_tokens: int,
         gbnf: str | None,
         on_done: Callable[[int, Completion], None] | None,
+        on_step: Callable[[], None] | None,
     ) -> list[Completion]:
         limits = [self._room_for_reply(prompt, max_tokens) for prompt in prompts]
         shared, slot, prefix_cost = self._share_prefix(prompts)
@@ -314,6 +316,8 @@ class LlamaCppLlm:
                     active[number] = run
                 if self._process_lock is not None:
                     self._process_lock.give_way()
+                if on_step is not None:
+                    on_step()
                 self._advance(list(active.values()), spared=slot)
                 for number in [n for n, run in active.items() if run.done]:
                     run = active.pop(number)

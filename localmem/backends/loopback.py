@@ -81,16 +81,25 @@ class LoopbackLlm:
         grammar: str | None = None,
         reply_prefixes: Sequence[str] = (),
         on_done: Callable[[int, Completion], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> list[Completion]:
         """Replies to several prompts, four requests at a time; batching is the server's affair."""
         if reply_prefixes and len(reply_prefixes) != len(prompts):
             raise UsageError(f"{len(reply_prefixes)} reply prefixes for {len(prompts)} prompts")
         prefixes = reply_prefixes or [""] * len(prompts)
+        told = None if on_step is None else lambda piece: on_step()
 
         def one(pair: tuple[Sequence[ChatMessage], str]) -> Completion:
             prompt, prefix = pair
+            if on_step is not None:
+                on_step()
             return self.complete(
-                prompt, max_tokens=max_tokens, schema=schema, grammar=grammar, reply_prefix=prefix
+                prompt,
+                max_tokens=max_tokens,
+                schema=schema,
+                grammar=grammar,
+                reply_prefix=prefix,
+                on_token=told,
             )
 
         done: list[Completion] = []

@@ -104,6 +104,7 @@ class XllamaLlm:
         grammar: str | None = None,
         reply_prefixes: Sequence[str] = (),
         on_done: Callable[[int, Completion], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> list[Completion]:
         """Replies to several prompts in eight slots.
 
@@ -113,6 +114,7 @@ class XllamaLlm:
         if reply_prefixes and len(reply_prefixes) != len(prompts):
             raise UsageError(f"{len(reply_prefixes)} reply prefixes for {len(prompts)} prompts")
         gbnf = one_grammar(schema, grammar)
+        told = None if on_step is None else lambda piece: on_step()
         with self._held(), ThreadPoolExecutor(_SLOTS) as pool:
             prefixes = reply_prefixes or [""] * len(prompts)
             tokens = [self._tokens_of(p, r) for p, r in zip(prompts, prefixes, strict=True)]
@@ -121,8 +123,10 @@ class XllamaLlm:
             for start in range(0, len(tokens), workers):
                 if self._process_lock is not None:
                     self._process_lock.give_way()
+                if on_step is not None:
+                    on_step()
                 part = tokens[start : start + workers]
-                replies = pool.map(lambda p: self._reply(p, max_tokens, gbnf, None), part)
+                replies = pool.map(lambda p: self._reply(p, max_tokens, gbnf, told), part)
                 for number, reply in enumerate(replies, start):
                     results.append(reply)
                     if on_done is not None:
