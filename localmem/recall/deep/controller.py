@@ -1,0 +1,143 @@
+"""APDMem's Algorithm 1 with the program's own rules around it: it opens evidence and then stops.
+
+The program does what must not be left to a policy: dates and parts first, the auto-drill after a
+search, one reflection before any count, the nudge, all limits. It writes no answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.meter import OutOfTimeError
+from localmem.recall.deep.policy import Decision, Policy, next_drills
+from localmem.recall.deep.telling import is_sufficient
+from localmem.recall.deep.tools import Call, run_call
+from localmem.types import Layer
+
+_WIDE_SHOWN = 20
+
+
+def gather_evidence(bench: Bench, policy: Policy) -> None:
+    """Runs the loop until it converges or the budget ends it; what is open is in `bench.state`.
+
+    `state.stopped` says what ended it early.
+    """
+    state = bench.state
+    try:
+        _prepare(bench)
+        _loop(bench, policy)
+    except OutOfTimeError:
+        state.stopped = "seconds"
+    if not state.tried:
+        _run(bench, [Call("search", state.question.text)])
+    _open_best(bench)
+
+
+def _prepare(bench: Bench) -> None:
+    """Dates first, then parts: always, and before anything is searched."""
+    names = [name for name in ("interpret_dates", "decompose") if bench.switches.allows(name)]
+    _run(bench, [Call(name) for name in names])
+
+
+def _loop(bench: Bench, policy: Policy) -> None:
+    state = bench.state
+    most = bench.meter.budget.steps
+    while state.decision < most:
+        state.stopped = bench.meter.exhausted()
+        if state.stopped:
+            return
+        state.decision += 1
+        decision = _ruled(bench, policy.next(bench))
+        if decision.calls:
+            _run(bench, decision.calls)
+        elif _may_nudge(bench):
+            _nudge(bench)
+        else:
+            return
+    if not state.converged:
+        state.stopped = "steps"
+
+
+def _ruled(bench: Bench, decision: Decision) -> Decision:
+    """The decision, but a count is never answered before one reflection."""
+    state = bench.state
+    hasty = not decision.calls and state.question.is_wide and not state.reflected
+    if hasty and bench.switches.reflect and state.tried:
+        return Decision((Call("reflect"),), by="program")
+    return decision
+
+
+def _may_nudge(bench: Bench) -> bool:
+    """V grew since the last reflection, nothing seems to answer the question, nudges are left."""
+    state = bench.state
+    if not bench.switches.reflect or state.converged or state.nudges >= bench.limits.nudges:
+        return False
+    if state.size == state.size_reflected or state.reflections >= bench.limits.reflections:
+        return False
+    return not is_sufficient(list(state.lines()), state.question, state.parts)
+
+
+def _nudge(bench: Bench) -> None:
+    state = bench.state
+    state.nudges += 1
+    state.nudged = True
+    bench.note("nudge", "", "evidence has grown: reflect before answering", time.perf_counter())
+
+
+def _run(bench: Bench, calls: Iterable[Call]) -> None:
+    """Runs calls; after a search the best sessions that are not open yet are drilled."""
+    searched = False
+    for call in calls:
+        if call.tool == "search" and call.query in bench.state.waiting:
+            bench.state.waiting.remove(call.query)
+        searched = _run_one(bench, call) or searched
+        if bench.meter.exhausted():
+            return
+    if searched and bench.state.decision:
+        for call in next_drills(bench, bench.limits.auto_drill):
+            _run_one(bench, call)
+
+
+def _run_one(bench: Bench, call: Call) -> bool:
+    """Runs one call and records it; whether it was a search that was done."""
+    began = time.perf_counter()
+    seen = run_call(bench, call)
+    bench.record(call, seen, began)
+    if not seen.ok:
+        bench.state.refused.add((call.tool, call.session_id))
+    return seen.ok and call.tool == "search"
+
+
+def _open_best(bench: Bench) -> None:
+    """Opens the raw turns that an answer needs and that no open layer stands for.
+
+    Facts that a model wrote and that answer the question are enough; facts by rule are parts of
+    their messages, so that the messages are read instead. A wide question takes more of them.
+    """
+    state = bench.state
+    if not bench.switches.read_raw or _facts_suffice(bench):
+        return
+    most = _WIDE_SHOWN if state.question.is_wide else bench.limits.shown
+    best = list(state.candidates.values())[:most]
+    wanted: dict[int, int] = {}
+    for one in best:
+        session_id = one.found.message.session_id
+        wanted[session_id] = wanted.get(session_id, 0) + 1
+    held = {n for line in state.lines(least=Layer.RAW) for n in line.message_ids}
+    for session_id in state.ranked_sessions:
+        missing = [
+            one
+            for one in best
+            if one.found.message.session_id == session_id and one.found.message.id not in held
+        ]
+        if missing:
+            bench.raw_at_once = len(missing)
+            _run_one(bench, Call("read_raw", state.question.text, session_id))
+
+
+def _facts_suffice(bench: Bench) -> bool:
+    state = bench.state
+    written = [line for line in state.lines() if not line.by_rule and line.supported]
+    return is_sufficient(written, state.question, state.parts)

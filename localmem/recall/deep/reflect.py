@@ -1,0 +1,139 @@
+"""Reflection: is it enough, what is missing, what to look for next (APDMem, Figure 8).
+
+The program does what needs no judgement: convergence, entities of what was found as new queries,
+and the refusal of queries that were tried. A model may add its verdict and its queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from localmem.entities import content_words, entities
+from localmem.recall.deep.question import Question
+from localmem.recall.deep.state import Line, State
+from localmem.recall.deep.telling import is_sufficient
+
+if TYPE_CHECKING:
+    from localmem.recall.deep.bench import Bench
+
+_MOST_QUERIES = 3
+_SHOWN_LINES = 5
+_LONGEST_LINE = 160
+_MOST_SHARED = 0.5
+
+
+def reflect(bench: Bench) -> str:
+    """Judges V, sets what waits to be searched, and says what it found.
+
+    A reflection that finds V as large as the last one ends the search.
+    """
+    state = bench.state
+    state.reflected, state.nudged = True, False
+    grown = state.size != state.size_reflected
+    first = state.size_reflected < 0
+    state.size_reflected = state.size
+    if not grown and not first:
+        state.converged = True
+        return "nothing new since the last reflection"
+    if sufficient(bench):
+        state.converged = not state.question.is_wide
+        if state.converged:
+            return "sufficient"
+    queries = new_queries(bench)
+    if not queries:
+        state.converged = True
+        return "no query is left that was not tried"
+    state.reflections += 1
+    state.waiting = list(queries)
+    return f"not yet{f' ({state.gap})' if state.gap else ''}; next: {' | '.join(queries)}"
+
+
+def sufficient(bench: Bench) -> bool:
+    """Whether V answers the question: by rule, or where rules see no answer, by the model."""
+    state = bench.state
+    if is_sufficient(list(state.lines()), state.question, state.parts):
+        return True
+    if bench.mind is None or state.question.is_wide:
+        return False
+    return bench.mind.is_sufficient(state.question.text, gathered(state)) is True
+
+
+def new_queries(bench: Bench) -> tuple[str, ...]:
+    """The model's queries and the rules', at most three, none like one that was tried."""
+    state = bench.state
+    offered: list[str] = []
+    if bench.mind is not None:
+        shown = gathered(state)
+        state.gap = bench.mind.gap(state.question.text, shown)
+        offered += bench.mind.queries(state.question.text, shown, state.tried)
+    offered += expansion_queries(state)
+    kept: list[str] = []
+    for query in offered:
+        if not is_like_any(query, [*state.tried, *kept]):
+            kept.append(query)
+    return tuple(kept[:_MOST_QUERIES])
+
+
+def expansion_queries(state: State) -> list[str]:
+    """Names of what was found, that no query held yet, beside what the question asks for."""
+    focus = _focus(state.question)
+    used = " ".join([state.question.text, *state.tried]).casefold()
+    fresh = [
+        name
+        for name in _names(state.lines())
+        if name.casefold() not in used and name not in state.question.people
+    ]
+    return [f"{name} {focus}".strip() for name in fresh[:_MOST_QUERIES]]
+
+
+def is_like_any(query: str, others: Iterable[str]) -> bool:
+    """Whether a query shares more than half of its content words with one that was tried."""
+    words = frozenset(content_words(query))
+    if not words:
+        return True
+    return any(len(words & set(content_words(o))) / len(words) > _MOST_SHARED for o in others)
+
+
+def gathered(state: State) -> str:
+    """The best lines that are open, short, for a model to look at."""
+    best = best_lines(state, _SHOWN_LINES)
+    return "\n".join(f"- {_short(line.text)}" for line in best) or "- nothing yet"
+
+
+def best_lines(state: State, most: int) -> list[Line]:
+    """Open lines, the telling and fitting first."""
+    relevance = state.relevance()
+
+    def fit(line: Line) -> float:
+        near = max((relevance.get(number, 0.0) for number in line.message_ids), default=0.0)
+        return near + line.share + 0.5 * line.telling + 0.1 * line.supported
+
+    lines = sorted(state.lines(), key=lambda line: (-fit(line), line.message_ids, line.layer))
+    return lines[:most]
+
+
+def _names(lines: Iterable[Line]) -> list[str]:
+    """Names in the lines: those of fitting lines first, rare ones before common ones."""
+    kept = list(lines)
+    found = [(name, line) for line in kept for name in entities(line.text)]
+    counts = Counter(name.casefold() for name, _ in found)
+    weights: dict[str, float] = {}
+    for name, line in found:
+        rarity = math.log(1 + len(kept) / counts[name.casefold()])
+        weights[name] = max(weights.get(name, 0.0), (0.1 + line.share) * rarity)
+    return sorted(weights, key=lambda name: (-weights[name], name))
+
+
+def _focus(question: Question) -> str:
+    """What the question is after, without the people it names."""
+    named = {part.casefold() for name in question.named for part in name.split()}
+    words: Sequence[str] = [w for w in content_words(question.text) if w not in named]
+    return " ".join(words[:4])
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST_LINE else f"{flat[:_LONGEST_LINE]}…"

@@ -1,0 +1,35 @@
+"""What a deep question may read of a memory: search, layers, raw messages. Handed in, so that
+the controller knows no store, no index and no model that makes layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from localmem.ports import LayerReader
+from localmem.types import Evidence, FoundMessage, SessionId, TurnId, TurnSummary
+
+CHARACTERS_A_TOKEN = 4
+"""How opened text is counted, the same for what was opened and for the whole history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The doors to one memory.
+
+    `search` gives the best messages for a query (the query, how many). `summaries` gives the L0
+    lines of turns, `messages` a session's messages in order with their dates, unscored.
+    `history_characters` is the length of all that is stored, None where nobody counted.
+    """
+
+    search: Callable[[str, int], Sequence[FoundMessage]]
+    layers: LayerReader
+    messages: Callable[[SessionId], Sequence[Evidence]]
+    summaries: Callable[[Sequence[TurnId]], Sequence[TurnSummary]]
+    sessions_total: int
+    history_characters: int | None = None
+
+
+def tokens_of(characters: int) -> int:
+    """About how many tokens a text of this length has."""
+    return -(-characters // CHARACTERS_A_TOKEN)

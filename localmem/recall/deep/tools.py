@@ -1,0 +1,296 @@
+"""The controller's tools as a table: what each does, and how it is run.
+
+A call with a bad argument is an observation that says what is wrong; no tool raises for it. Each
+tool opens what its layer holds and nothing finer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from localmem.dates import resolve
+from localmem.errors import RecordNotFoundError
+from localmem.layers.extractive import MODEL_ID as BY_RULE
+from localmem.recall.deep import reflect
+from localmem.recall.deep.question import described_dates, question_dates, split_question
+from localmem.recall.deep.state import Line, View
+from localmem.recall.deep.telling import judged
+from localmem.types import (
+    Evidence,
+    KeyFact,
+    Layer,
+    Message,
+    MessageId,
+    Provenance,
+    SessionId,
+    TurnNote,
+)
+
+if TYPE_CHECKING:
+    from localmem.recall.deep.bench import Bench
+
+_LONGEST_QUERY = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool with its arguments; each tool looks at those that it takes."""
+
+    tool: str
+    query: str = ""
+    session_id: SessionId | None = None
+
+    @property
+    def arguments(self) -> str:
+        """As a trace shows it."""
+        place = f"session {self.session_id}" if self.session_id is not None else ""
+        said = f"“{self.query}”" if self.query else ""
+        return ", ".join(part for part in (place, said) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What came of a call. `ok` False: nothing was done, and `outcome` says why."""
+
+    outcome: str
+    layer: Layer | None = None
+    characters: int = 0
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row of the table. `takes` names the arguments that it needs."""
+
+    name: str
+    does: str
+    takes: tuple[str, ...]
+    run: Callable[[Bench, Call], Observation]
+
+
+def run_call(bench: Bench, call: Call) -> Observation:
+    """What came of a call; a tool that is unknown or left out, or lacks an argument, says so."""
+    tool = TOOLS.get(call.tool)
+    if tool is None or not bench.switches.allows(call.tool):
+        return _refused(f"there is no tool {call.tool!r}")
+    if "query" in tool.takes and not call.query.strip():
+        return _refused("a query is missing")
+    if "session" in tool.takes:
+        if call.session_id is None:
+            return _refused("a session is missing")
+        if call.session_id not in bench.state.ranked_sessions:
+            return _refused(f"session {call.session_id} was not found by a search")
+    try:
+        return tool.run(bench, call)
+    except RecordNotFoundError as error:
+        return _refused(error.message)
+
+
+# --- The tools ----------------------------------------------------------------------------
+
+
+def _search(bench: Bench, call: Call) -> Observation:
+    query = " ".join(call.query.split())[:_LONGEST_QUERY]
+    state = bench.state
+    if query.casefold() in {tried.casefold() for tried in state.tried}:
+        return _refused("this query was tried already")
+    found = bench.sources.search(query, bench.limits.hits)
+    state.tried.append(query)
+    fresh = state.merge(found, bench.limits.sessions)
+    characters = _open_summaries(bench)
+    return Observation(
+        f"{len(found)} messages, {fresh} new, in {len(state.ranked_sessions)} sessions",
+        Layer.SUMMARY,
+        characters,
+    )
+
+
+def _open_summaries(bench: Bench) -> int:
+    """Opens the L0 line of each ranked session's best turn; how many characters are new."""
+    state = bench.state
+    best = {}
+    for candidate in state.candidates.values():
+        message = candidate.found.message
+        best.setdefault(message.session_id, message)
+    shown = {s: m for s, m in best.items() if s in state.ranked_sessions}
+    lines = {one.turn_id: one for one in bench.sources.summaries([m.turn_id for m in shown.values()])}
+    characters = 0
+    for session_id, message in shown.items():
+        summary = lines.get(message.turn_id)
+        if summary is not None:
+            line = _line(summary.sentence, Layer.SUMMARY, [message], summary.provenance)
+            characters += state.open(session_id, Layer.SUMMARY, [line]).characters
+    return characters
+
+
+def _read_facts(bench: Bench, call: Call) -> Observation:
+    session_id = _session(call)
+    if not _may_drill(bench, session_id):
+        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+    made = bench.sources.layers.facts(session_id, seconds=bench.layer_seconds)
+    messages = bench.messages_of(session_id)
+    lines = [_fact_line(bench, fact, messages) for fact in made.facts]
+    return _opened(bench, session_id, Layer.FACTS, lines)
+
+
+def _read_turns(bench: Bench, call: Call) -> Observation:
+    session_id = _session(call)
+    if not _may_drill(bench, session_id):
+        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+    best = _best_messages(bench, session_id, call.query, bench.limits.raw_turns)
+    made = bench.sources.layers.notes(
+        session_id, message_ids=[one.message.id for one in best], seconds=bench.layer_seconds
+    )
+    messages = bench.messages_of(session_id)
+    lines = [_note_line(bench, note, messages) for note in made.notes]
+    return _opened(bench, session_id, Layer.NOTES, lines)
+
+
+def _read_raw(bench: Bench, call: Call) -> Observation:
+    session_id = _session(call)
+    if not _may_drill(bench, session_id):
+        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+    room = bench.limits.raw_turns - len(bench.state.raw_turns)
+    if room <= 0:
+        return _refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
+    chosen = _best_messages(bench, session_id, call.query, min(room, bench.raw_at_once))
+    if not chosen:
+        return _refused("no turn of it has to do with the question")
+    bench.state.raw_turns |= {one.message.turn_id for one in chosen}
+    return _opened(bench, session_id, Layer.RAW, [raw_line(bench, one) for one in chosen])
+
+
+def _interpret_dates(bench: Bench, call: Call) -> Observation:
+    question = bench.state.question
+    dates = question_dates(question)
+    bench.state.meant = described_dates(question, dates)
+    if not dates:
+        return Observation("the question names no time")
+    return Observation("; ".join(bench.state.meant) or ", ".join(one.words for one in dates))
+
+
+def _decompose(bench: Bench, call: Call) -> Observation:
+    text = bench.state.question.text
+    parts = split_question(text, bench.limits.parts) or bench.split_by_model(text)
+    bench.state.parts = parts
+    return Observation(" | ".join(parts) if parts else "one question, not split")
+
+
+def _reflect(bench: Bench, call: Call) -> Observation:
+    state = bench.state
+    if state.reflections >= bench.limits.reflections:
+        return _refused(f"{bench.limits.reflections} reflections were made, no more may be")
+    return Observation(reflect.reflect(bench))
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool("interpret_dates", "tell what the question's relative dates mean", (), _interpret_dates),
+        Tool("decompose", "split a compound question", (), _decompose),
+        Tool("search", "find sessions by their L0 lines and messages", ("query",), _search),
+        Tool("read_facts", "read the key facts of a session (L1)", ("session",), _read_facts),
+        Tool("read_turns", "read the notes on a session's turns (L2)", ("session",), _read_turns),
+        Tool("read_raw", "read a session's most relevant turns (L3)", ("session",), _read_raw),
+        Tool("reflect", "judge what is there, and what to look for next", (), _reflect),
+    )
+}
+"""Name -> tool. A further tool is a further row."""
+
+
+# --- Lines --------------------------------------------------------------------------------
+
+
+def raw_line(bench: Bench, one: Evidence) -> Line:
+    """A message as a line."""
+    message = one.message
+    line = Line(
+        text=message.whole_text,
+        session_id=message.session_id,
+        layer=Layer.RAW,
+        message_ids=(message.id,),
+        said_at=message.said_at,
+        dates=one.dates,
+    )
+    return judged(line, bench.state.question, speaker=message.speaker)
+
+
+def _fact_line(bench: Bench, fact: KeyFact, messages: Mapping[MessageId, Evidence]) -> Line:
+    sources = [messages[number].message for number in fact.message_ids if number in messages]
+    line = _line(fact.text, Layer.FACTS, sources, fact.provenance, supported=fact.supported)
+    return judged(line, bench.state.question)
+
+
+def _note_line(bench: Bench, note: TurnNote, messages: Mapping[MessageId, Evidence]) -> Line:
+    sources = [messages[note.message_id].message] if note.message_id in messages else []
+    line = _line(note.text, Layer.NOTES, sources, note.provenance, supported=note.supported)
+    return judged(line, bench.state.question)
+
+
+def _line(
+    text: str,
+    layer: Layer,
+    sources: Sequence[Message],
+    provenance: Provenance,
+    *,
+    supported: bool = True,
+) -> Line:
+    said_at = sources[0].said_at if sources else None
+    return Line(
+        text=text,
+        session_id=sources[0].session_id if sources else SessionId(0),
+        layer=layer,
+        message_ids=tuple(message.id for message in sources),
+        said_at=said_at,
+        dates=resolve(text, said_at),
+        by_rule=provenance.model_id == BY_RULE,
+        supported=supported,
+    )
+
+
+def _opened(
+    bench: Bench, session_id: SessionId, layer: Layer, lines: Sequence[Line]
+) -> Observation:
+    """Puts lines into V; lines without a source are no evidence."""
+    state = bench.state
+    if session_id not in state.drilled:
+        state.drilled.append(session_id)
+    new: View = state.open(session_id, layer, [line for line in lines if line.message_ids])
+    telling = sum(line.telling for line in new.lines)
+    return Observation(f"{len(new.lines)} lines, {telling} telling", layer, new.characters)
+
+
+def _best_messages(
+    bench: Bench, session_id: SessionId, query: str, most: int
+) -> list[Evidence]:
+    """The session's messages that fit best, by the searches' score, then by shared words."""
+    relevance = bench.state.relevance()
+    question = bench.state.question
+    wanted = question.terms | question.stems.of_text(query)
+    already = bench.state.view(session_id, Layer.RAW)
+    held = {number for line in (already.lines if already else ()) for number in line.message_ids}
+    ranked = []
+    for one in bench.messages_of(session_id).values():
+        message = one.message
+        shared = len(wanted & question.stems.of_text(message.whole_text))
+        fit = relevance.get(message.id, 0.0)
+        if message.id not in held and (fit > 0 or shared):
+            ranked.append((-fit, -shared, message.id, one))
+    ranked.sort(key=lambda row: row[:3])
+    return [row[3] for row in ranked[:most]]
+
+
+def _may_drill(bench: Bench, session_id: SessionId) -> bool:
+    state = bench.state
+    return session_id in state.drilled or len(state.drilled) < bench.limits.drilled
+
+
+def _session(call: Call) -> SessionId:
+    assert call.session_id is not None  # noqa: S101  # run_call has looked
+    return call.session_id
+
+
+def _refused(reason: str) -> Observation:
+    return Observation(reason, ok=False)
