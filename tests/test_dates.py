@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localmem.dates import annotate, describe, resolve, resolve_question
+from localmem.dates import annotate, describe, describe_day, resolve, resolve_question
 from localmem.types import Granularity, ResolvedDate
 
 SAID_AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -194,3 +194,14 @@ def test_a_long_text_takes_bounded_time() -> None:
 
     assert len(found) == 1200
     assert time.perf_counter() - started < 2.0
+
+
+def test_a_weekend_just_past_is_told_from_the_day_of_writing() -> None:
+    (last_weekend,) = resolve("Last weekend we camped", SAID_AT)
+    (earlier,) = resolve("Two weekends ago we camped", SAID_AT)
+
+    assert (
+        describe(last_weekend, said_at=SAID_AT)
+        == f"the weekend before {describe_day(SAID_AT.date())}"
+    )
+    assert describe(earlier, said_at=SAID_AT) == "the weekend of 29 April 2023"

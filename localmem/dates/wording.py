@@ -24,10 +24,11 @@ def describe(resolved: ResolvedDate, *, said_at: datetime | None = None) -> str:
     """
     if resolved.open_end:
         return f"since {_since_when(resolved)}"
-    if said_at is not None and resolved.granularity is Granularity.WEEK:
+    unit = resolved.granularity
+    if said_at is not None and unit in (Granularity.WEEK, Granularity.WEEKEND):
         days_after = (said_at.date() - resolved.end).days
         if 1 <= days_after <= 7:
-            return f"the week before {describe_day(said_at.date())}"
+            return f"the {unit.value} before {describe_day(said_at.date())}"
     return _closed(resolved)
 
 
