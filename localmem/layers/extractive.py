@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from localmem import dates as dating
@@ -112,9 +112,15 @@ def source_sha(messages: Iterable[Message]) -> str:
     return digest.hexdigest()
 
 
-def prose_of(text: str) -> str:
-    """The text with its code replaced by spaces, so that positions stay."""
-    text = text[:_READ_CHARACTERS]
+def sentence_spans(prose: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and stop; lines end them too."""
+    for match in _SENTENCE.finditer(prose):
+        yield match.span()
+
+
+def prose_of(text: str, *, most: int | None = _READ_CHARACTERS) -> str:
+    """The first `most` characters, code replaced by spaces, so that positions stay."""
+    text = text[:most]
     if "`" in text or "~~~" in text:
         text = _CODE.sub(_blank, text)
     if "\n" in text:
