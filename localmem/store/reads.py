@@ -248,6 +248,16 @@ def stats(connection: Connection, memory: Path) -> MemoryStats:
     )
 
 
+def shown_characters(connection: Connection) -> int:
+    """The length of all shown messages with what is attached to them."""
+    row = _row(
+        connection,
+        "SELECT coalesce(sum(length(text) + length(attachment_text)), 0) FROM message "
+        "WHERE on_path",
+    )
+    return int(row[0])
+
+
 def pending_turns(connection: Connection, limit: int) -> tuple[tuple[Message, ...], ...]:
     """The shown messages of turns that have no L0, oldest first; at most `limit` turns."""
     rows = connection.execute(

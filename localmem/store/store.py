@@ -253,6 +253,11 @@ class Store:
         with self._lease.hold(write=False) as connection:
             return reads.stats(connection, self.path)
 
+    def shown_characters(self) -> int:
+        """The length of all shown messages with what is attached to them."""
+        with self._lease.hold(write=False) as connection:
+            return reads.shown_characters(connection)
+
     # --- Derived rows ---------------------------------------------------------------------
 
     def turns_without_summary(self, limit: int) -> tuple[tuple[Message, ...], ...]:
@@ -277,6 +282,16 @@ class Store:
         """Store better summaries in place of the ones that the turns had."""
         with self._transaction() as connection:
             derived.put_summaries(connection, summaries)
+
+    def remark_summaries(self, summaries: Sequence[TurnSummary]) -> None:
+        """Store the prompt that summaries name; their words stay, and no searcher need care."""
+        with self._transaction() as connection:
+            derived.remark_summaries(connection, summaries)
+
+    def summary_marks(self) -> tuple[tuple[SessionId, Provenance], ...]:
+        """What the L0 of each shown turn was made from and by, with its session."""
+        with self._lease.hold(write=False) as connection:
+            return derived.marks(connection)
 
     def dates_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, tuple[ResolvedDate, ...]]:
         """The resolved dates of messages in the order of the text; messages without are absent."""

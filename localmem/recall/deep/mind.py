@@ -78,9 +78,7 @@ class Mind:
         self, messages: Sequence[ChatMessage], grammar: str, *, max_tokens: int
     ) -> list[str]:
         try:
-            reply = self.meter.complete(
-                self.llm, messages, max_tokens=max_tokens, grammar=grammar
-            )
+            reply = self.meter.complete(self.llm, messages, max_tokens=max_tokens, grammar=grammar)
         except GenerationError:
             self.meter.failed += 1
             return []

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from localmem.entities import content_words, entities
+from localmem.entities import content_words
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.question import question_dates
-from localmem.recall.deep.reflect import gathered
+from localmem.recall.deep.reflect import gathered, topic_of
 from localmem.recall.deep.telling import LEAST_SHARE, is_sufficient
 from localmem.recall.deep.tools import Call
 from localmem.types import Layer, SessionId
@@ -65,7 +65,7 @@ class ModelPolicy:
         self._rules = rules or RulePolicy()
 
     def next(self, bench: Bench) -> Decision:
-        """The model's choice; the rules' decision where it has none or there is nothing to choose."""
+        """The model's choice; the rules' decision where it has none."""
         state, mind = bench.state, bench.mind
         ruled = self._rules.next(bench)
         if mind is None or not state.tried or state.waiting or state.converged:
@@ -98,14 +98,13 @@ def legal_actions(bench: Bench) -> Mapping[str, tuple[Call, ...]]:
 
 
 def first_searches(bench: Bench) -> tuple[Call, ...]:
-    """Three to five different queries: the question, its parts, its keywords, its names, its days."""
+    """Three to five queries: the question, its parts, its keywords, its names, its days."""
     state = bench.state
     question = state.question
     dates = " ".join(date.words for date in question_dates(question))
     keywords = " ".join(dict.fromkeys(content_words(question.text)))
-    named = " ".join([*entities(question.text, question.people), *question.want.phrase])
-    offered = [question.text, *state.parts, keywords, named]
-    if bench.state.meant:
+    offered = [question.text, *state.parts, keywords, topic_of(question)]
+    if state.meant:
         offered.append(f"{keywords} {' '.join(_meaning(one) for one in state.meant)}")
     elif dates:
         offered.append(f"{dates} {keywords}")
@@ -158,11 +157,16 @@ def _descent(bench: Bench, session_id: SessionId) -> Call | None:
     by_rule = all(line.by_rule for line in lines)
     for tool in _deeper(deepest, skip_notes=by_rule or state.question.verbatim):
         if bench.switches.allows(tool):
-            if tool == "read_raw" and len(state.raw_turns) >= bench.limits.raw_turns:
+            if tool == "read_raw" and len(state.raw_turns) >= _most_raw_on_the_way(bench):
                 return None
             if (tool, session_id) not in state.refused:
                 return Call(tool, state.question.text, session_id)
     return None
+
+
+def _most_raw_on_the_way(bench: Bench) -> int:
+    """Raw turns for descents; the others are kept for what the answer is written from."""
+    return max(1, bench.limits.raw_turns - bench.limits.shown)
 
 
 def _deeper(deepest: Layer, *, skip_notes: bool) -> tuple[str, ...]:
@@ -194,4 +198,3 @@ def describe_state(bench: Bench) -> str:
 
 def _meaning(meant: str) -> str:
     return meant.partition(" is ")[2]
-

@@ -7,8 +7,9 @@ and the refusal of queries that were tried. A model may add its verdict and its 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from localmem.entities import content_words, entities
@@ -23,6 +24,9 @@ _MOST_QUERIES = 3
 _SHOWN_LINES = 5
 _LONGEST_LINE = 160
 _MOST_SHARED = 0.5
+_LEAST_SHARE = 0.3
+"""Of the question's words, for a line whose names are worth a search."""
+_OWNED = re.compile(r"['’]s?$")
 
 
 def reflect(bench: Bench) -> str:
@@ -79,7 +83,7 @@ def new_queries(bench: Bench) -> tuple[str, ...]:
 
 def expansion_queries(state: State) -> list[str]:
     """Names of what was found, that no query held yet, beside what the question asks for."""
-    focus = _focus(state.question)
+    focus = topic_of(state.question)
     used = " ".join([state.question.text, *state.tried]).casefold()
     fresh = [
         name
@@ -117,21 +121,21 @@ def best_lines(state: State, most: int) -> list[Line]:
 
 def _names(lines: Iterable[Line]) -> list[str]:
     """Names in the lines: those of fitting lines first, rare ones before common ones."""
-    kept = list(lines)
+    kept = [line for line in lines if line.share >= _LEAST_SHARE]
     found = [(name, line) for line in kept for name in entities(line.text)]
     counts = Counter(name.casefold() for name, _ in found)
     weights: dict[str, float] = {}
     for name, line in found:
         rarity = math.log(1 + len(kept) / counts[name.casefold()])
-        weights[name] = max(weights.get(name, 0.0), (0.1 + line.share) * rarity)
+        weights[name] = max(weights.get(name, 0.0), line.share * rarity)
     return sorted(weights, key=lambda name: (-weights[name], name))
 
 
-def _focus(question: Question) -> str:
+def topic_of(question: Question) -> str:
     """What the question is after, without the people it names."""
     named = {part.casefold() for name in question.named for part in name.split()}
-    words: Sequence[str] = [w for w in content_words(question.text) if w not in named]
-    return " ".join(words[:4])
+    words = [_OWNED.sub("", word) for word in content_words(question.text)]
+    return " ".join([word for word in words if word not in named][:4])
 
 
 def _short(text: str) -> str:

@@ -46,9 +46,7 @@ def span_of(line: Line, question: Question) -> str | None:
     begin = 0
     for sentence in sentences(line.text):
         begin = max(line.text.find(sentence, begin), 0)
-        span = find_span(
-            question.want, sentence, line.dates, begin, question.text, question.stems
-        )
+        span = find_span(question.want, sentence, line.dates, begin, question.text, question.stems)
         if span is None or span.near < _LEAST_NEAR:
             continue
         if question.stems.of_text(span.text) - question.terms or not question.terms:

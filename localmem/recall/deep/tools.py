@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from localmem.dates import resolve
 from localmem.errors import RecordNotFoundError
-from localmem.layers.extractive import MODEL_ID as BY_RULE
+from localmem.layers import extractive, rules
 from localmem.recall.deep import reflect
 from localmem.recall.deep.question import described_dates, question_dates, split_question
 from localmem.recall.deep.state import Line, View
@@ -110,12 +110,14 @@ def _search(bench: Bench, call: Call) -> Observation:
 def _open_summaries(bench: Bench) -> int:
     """Opens the L0 line of each ranked session's best turn; how many characters are new."""
     state = bench.state
-    best = {}
+    best: dict[SessionId, Message] = {}
     for candidate in state.candidates.values():
         message = candidate.found.message
         best.setdefault(message.session_id, message)
     shown = {s: m for s, m in best.items() if s in state.ranked_sessions}
-    lines = {one.turn_id: one for one in bench.sources.summaries([m.turn_id for m in shown.values()])}
+    lines = {
+        one.turn_id: one for one in bench.sources.summaries([m.turn_id for m in shown.values()])
+    }
     characters = 0
     for session_id, message in shown.items():
         summary = lines.get(message.turn_id)
@@ -188,7 +190,9 @@ def _reflect(bench: Bench, call: Call) -> Observation:
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
-        Tool("interpret_dates", "tell what the question's relative dates mean", (), _interpret_dates),
+        Tool(
+            "interpret_dates", "tell what the question's relative dates mean", (), _interpret_dates
+        ),
         Tool("decompose", "split a compound question", (), _decompose),
         Tool("search", "find sessions by their L0 lines and messages", ("query",), _search),
         Tool("read_facts", "read the key facts of a session (L1)", ("session",), _read_facts),
@@ -245,7 +249,7 @@ def _line(
         message_ids=tuple(message.id for message in sources),
         said_at=said_at,
         dates=resolve(text, said_at),
-        by_rule=provenance.model_id == BY_RULE,
+        by_rule=provenance.model_id in (extractive.MODEL_ID, rules.MODEL_ID),
         supported=supported,
     )
 
@@ -262,9 +266,7 @@ def _opened(
     return Observation(f"{len(new.lines)} lines, {telling} telling", layer, new.characters)
 
 
-def _best_messages(
-    bench: Bench, session_id: SessionId, query: str, most: int
-) -> list[Evidence]:
+def _best_messages(bench: Bench, session_id: SessionId, query: str, most: int) -> list[Evidence]:
     """The session's messages that fit best, by the searches' score, then by shared words."""
     relevance = bench.state.relevance()
     question = bench.state.question

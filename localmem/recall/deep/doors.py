@@ -1,0 +1,54 @@
+"""The doors of one memory for one question: finder, store and layers as `Sources`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from localmem.ports import LayerReader
+from localmem.recall.deep.sources import Sources
+from localmem.recall.finder import Finder
+from localmem.store import Store
+from localmem.types import (
+    Evidence,
+    FoundMessage,
+    SearchFilter,
+    SessionId,
+    TurnId,
+    TurnSummary,
+)
+
+
+def open_doors(
+    store: Store,
+    finder: Finder,
+    layers: LayerReader,
+    *,
+    asked_at: datetime,
+    limits: SearchFilter | None = None,
+    mode: str = "learned",
+    sessions_total: int,
+) -> Sources:
+    """Doors to a memory as it is asked at a time, within the limits of a search."""
+    within = limits or SearchFilter()
+
+    def search(query: str, most: int) -> Sequence[FoundMessage]:
+        return finder.search(query, k=most, mode=mode, limits=within, asked_at=asked_at).found
+
+    def messages(session_id: SessionId) -> Sequence[Evidence]:
+        with store.reading():
+            said = store.session_messages(session_id)
+            dates = store.dates_of([message.id for message in said])
+        return [Evidence(message, dates.get(message.id, ()), 0.0) for message in said]
+
+    def summaries(turn_ids: Sequence[TurnId]) -> Sequence[TurnSummary]:
+        return store.summaries(turn_ids)
+
+    return Sources(
+        search=search,
+        layers=layers,
+        messages=messages,
+        summaries=summaries,
+        sessions_total=sessions_total,
+        history_characters=store.shown_characters(),
+    )
