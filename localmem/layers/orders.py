@@ -66,6 +66,6 @@ _ORDERS = tuple(
 )
 
 
-def is_order(text: str) -> bool:
+def holds_order(text: str) -> bool:
     """Whether any part of a text looks like an order to a model that reads it."""
     return any(pattern.search(text) is not None for pattern in _ORDERS)

@@ -51,7 +51,8 @@ def called(name: str) -> str:
 def _texts(source: SessionSource, message: Message) -> list[str]:
     head = stamp(message)
     who = called(message.speaker)
-    texts = [f"{head} {_told(source, message, told)}" for told in telling_sentences(source, message)]
+    told = telling_sentences(source, message)
+    texts = [f"{head} {_told(source, message, sentence)}" for sentence in told]
     shown = attached(message)
     if shown and not orders_in(message):
         texts.append(f"{head} {who[:1].upper()}{who[1:]} shared {_shortened(shown)}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from localmem import entities
 from localmem.layers.extractive import prose_of, sentence_spans
-from localmem.layers.orders import is_order
+from localmem.layers.orders import holds_order
 from localmem.layers.source import SessionSource
 from localmem.types import Message, ResolvedDate, Role
 
@@ -79,10 +79,10 @@ def telling_sentences(source: SessionSource, message: Message) -> tuple[Told, ..
 def orders_in(message: Message) -> tuple[str, ...]:
     """The sentences of a message that look like orders to a model."""
     text = message.whole_text
-    if not is_order(text):
+    if not holds_order(text):
         return ()
     found = [text[begin:stop].strip() for begin, stop in _sentences(text)]
-    orders = tuple(sentence for sentence in found if is_order(sentence))
+    orders = tuple(sentence for sentence in found if holds_order(sentence))
     return orders or (text.strip(),)
 
 
@@ -111,7 +111,7 @@ def _told(
     source: SessionSource, message: Message, raw: str, begin: int, speakers: Sequence[str]
 ) -> Told | None:
     text = plain_sentence(raw)
-    if not text or is_order(raw):
+    if not text or holds_order(raw):
         return None
     stop = begin + len(raw)
     dates = dates_within(source.dates_of(message), begin, stop)
@@ -163,9 +163,7 @@ def _is_own(word: str, speakers: Sequence[str]) -> bool:
     return any(part == folded or (len(folded) > 2 and part.startswith(folded)) for part in parts)
 
 
-def dates_within(
-    dates: Sequence[ResolvedDate], begin: int, stop: int
-) -> tuple[ResolvedDate, ...]:
+def dates_within(dates: Sequence[ResolvedDate], begin: int, stop: int) -> tuple[ResolvedDate, ...]:
     """The dates that stand wholly at [`begin`:`stop`] of the text."""
     return tuple(one for one in dates if begin <= one.begin and one.stop <= stop)
 

@@ -57,14 +57,14 @@ def is_english(text: str) -> bool:
     return words.Analyser().language(words.words(text)) == words.DEFAULT_LANGUAGE
 
 
-def in_third_person(text: str, speaker: str, addressee: str | None) -> str:
+def in_third_person(text: str, speaker: str, addressee: str | None, *, explain: bool = True) -> str:
     """The text with its first and second person written out; "we" is explained once.
 
     `addressee` None leaves "you" as it is. A text that is not English stays as it is.
     """
     if not is_english(text):
         return text
-    told = _WE.sub(_explained(speaker), text, count=1)
+    told = _WE.sub(_explained(speaker), text, count=1) if explain else text
     told = _FIRST.sub(lambda match: _first(match, speaker), told)
     told = _OWN.sub(lambda match: _own(match, speaker), told)
     if addressee is not None:

@@ -1,0 +1,124 @@
+"""What both ways of asking a model for layers share: drafts, tallies, and tidying its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from localmem import dates as dating
+from localmem.layers.choosing import body_of
+from localmem.layers.rules import called
+from localmem.layers.source import SessionSource, stamp
+from localmem.layers.support import LEAST_SHARED, Grounds, missing_from, shared_share
+from localmem.layers.third_person import in_third_person
+from localmem.types import Completion, LayerCost
+
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*")
+_NONE = re.compile(r"^\W*(?:none|nothing|n/a|no facts?)\b\W*$", re.IGNORECASE)
+_FENCE = re.compile(r"<\s*(/?)\s*(session|message|before|memory)\s*>", re.IGNORECASE)
+_LONGEST_WORDS = 60
+_LEAST_WORDS = 3
+_SHORTENED = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that may be kept, and which of its names, numbers and dates have no ground."""
+
+    text: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A reply that could not be read; `reply` is "" where the model failed to say anything."""
+
+    reason: str
+    reply: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a piece of work has cost so far."""
+
+    evaluated_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, completion: Completion) -> None:
+        self.evaluated_tokens += completion.evaluated_tokens
+        self.completion_tokens += completion.completion_tokens
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no model was asked."""
+        return not (self.evaluated_tokens or self.completion_tokens)
+
+    def cost(self, seconds: float) -> LayerCost:
+        return LayerCost(self.evaluated_tokens, self.completion_tokens, seconds)
+
+
+Check = Callable[[], None]
+"""Called between steps; raises where the work must stop."""
+
+
+@dataclass(slots=True)
+class Work:
+    """One run over a session: what it costs, and the check between its steps."""
+
+    check: Check
+    tally: Tally = field(default_factory=Tally)
+
+
+def kept_lines(
+    source: SessionSource, place: int, replied: Sequence[str], grounds: Grounds
+) -> list[Line]:
+    """The lines of a reply about one message that may be notes, tidied, with their check.
+
+    Left out are lines without a statement, and those whose words are not the message's: these
+    are invented, or the prompt's own example.
+    """
+    message = source.messages[place]
+    who = called(message.speaker)
+    other = source.addressee(message)
+    kept: dict[str, Line] = {}
+    for reply in replied:
+        body = tidy(reply)
+        if not body:
+            continue
+        told = in_third_person(body, who, None if other is None else called(other), explain=False)
+        told = dated(told, grounds)
+        if shared_share(told, grounds) < LEAST_SHARED:
+            continue
+        line = Line(f"{stamp(message)} {told}", missing_from(told, grounds))
+        kept.setdefault(body_of(line.text).casefold(), line)
+    return list(kept.values())
+
+
+def tidy(reply: str) -> str:
+    """A line without its bullet; "" where it states nothing or has no end."""
+    body = " ".join(_BULLET.sub("", reply).split())
+    if _NONE.match(body) or not max(body.count(" ") + 1, len(body) // 8) >= _LEAST_WORDS:
+        return ""
+    return body if body.count(" ") < _LONGEST_WORDS else ""
+
+
+def dated(text: str, grounds: Grounds) -> str:
+    """The text with relative dates that the model left resolved beside their words."""
+    open_ones = [
+        one
+        for one in dating.resolve(text, grounds.said_at)
+        if not text[one.stop :].lstrip().startswith("(")
+    ]
+    return dating.annotate(text, open_ones, said_at=grounds.said_at)
+
+
+def unfenced(text: str) -> str:
+    """The text without anything that could be taken for the end of its fence."""
+    return _FENCE.sub(r"(\1\2)", text)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text, for a reason or a context."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHORTENED else flat[:_SHORTENED].rsplit(" ", 1)[0] + "…"
