@@ -26,7 +26,7 @@ from localmem.errors import (
     StoreError,
     UsageError,
 )
-from localmem.ports import Clock, Embedder, Llm
+from localmem.ports import Clock, Embedder, LayerReader, Llm
 from localmem.shelf import ModelShelf
 from localmem.store import Store
 from localmem.types import (
@@ -47,12 +47,16 @@ from localmem.types import (
     Session,
     SessionId,
     SessionView,
+    TraceStep,
     WorkReport,
 )
 
 if TYPE_CHECKING:
     from localmem.importers import Export
+    from localmem.layers.cache import LayerModel
+    from localmem.layers.materialise import Materialiser
     from localmem.recall.answer import Asked
+    from localmem.recall.deep import Sources
 
 OnProgress = Callable[[Progress], None]
 
@@ -74,6 +78,18 @@ class ImportOptions:
     me: str | None = None
     later: bool = False
     question_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _DeepCall:
+    """A question that goes deep; `before` is the answer that was not good enough."""
+
+    asked: Asked
+    limits: SearchFilter
+    budget: Budget
+    on_token: Callable[[str], None] | None
+    on_step: Callable[[TraceStep], None] | None
+    before: Answer | None = None
 
 
 class ModelSource(Protocol):
@@ -103,8 +119,8 @@ class ModelSource(Protocol):
         """Whether a role's model has shown an ability in its self-test; loads nothing."""
         ...
 
-    def reads_well(self) -> bool:
-        """Whether answers of the language model are better than extracted ones; loads nothing."""
+    def reads_well(self, role: ModelRole = ModelRole.ANSWER) -> bool:
+        """Whether what a role's model writes is better than what rules make; loads nothing."""
         ...
 
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:
@@ -127,6 +143,7 @@ class Memory:
         self._llms: dict[str, Llm] = {}
         self._models_lock = threading.RLock()
         self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
+        self._layers: Materialiser | None = None
 
     @classmethod
     def open(
@@ -180,6 +197,16 @@ class Memory:
     @property
     def path(self) -> Path:
         return self._store.path
+
+    @property
+    def layers(self) -> Materialiser:
+        """L1 and L2 of sessions, made on the first request."""
+        from localmem.layers.materialise import Materialiser
+
+        with self._models_lock:
+            if self._layers is None:
+                self._layers = Materialiser(self._store, self._layer_model)
+            return self._layers
 
     @property
     def store(self) -> Store:
@@ -344,26 +371,72 @@ class Memory:
         limits: SearchFilter | None = None,
         asked_at: datetime | None = None,
         on_token: Callable[[str], None] | None = None,
+        on_step: Callable[[TraceStep], None] | None = None,
     ) -> Answer:
         """Answer a question from the memory, with citations; "not found" is an answer.
+
+        `on_step` hears each step of a deep question as it is done.
 
         Raises:
             ModelError: the depth needs a language model and none could be used.
         """
         from localmem.recall.answer import Asked, answer_question
+        from localmem.recall.depth import is_doubtful
 
         moment = asked_at or self._clock.now()
         result = self.search(question, k=self._config.ask.evidence, limits=limits, asked_at=moment)
         asked = replace(Asked.from_search(result, moment), people=self._people(result))
+        wanted = depth or Depth(self._config.ask.depth)
+        spending = budget or self._budget()
+        deep = _DeepCall(asked, limits or SearchFilter(), spending, on_token, on_step)
         with self._models_lock:
-            chosen, llm, notices = self._reader(depth or Depth(self._config.ask.depth), asked)
-            return answer_question(
+            chosen, llm, notices = self._reader(wanted, asked)
+            if chosen is Depth.DEEP:
+                return self._ask_deeply(deep)
+            answer = answer_question(
                 replace(asked, notices=(*asked.notices, *notices)),
                 depth=chosen,
                 llm=llm,
-                budget=budget or self._budget(),
+                budget=spending,
                 on_token=on_token,
             )
+            goes_on = wanted is Depth.AUTO and chosen is Depth.DIRECT and is_doubtful(answer)
+            if goes_on and answer.complete and self._steers():
+                return self._ask_deeply(replace(deep, before=answer))
+            return answer
+
+    def doors(self, *, asked_at: datetime, limits: SearchFilter | None = None) -> Sources:
+        """What a deep question may read of this memory; `answer_deeply` takes it."""
+        from localmem.recall.deep.doors import open_doors
+
+        return open_doors(
+            self._store,
+            self._finder,
+            self._layer_reader(),
+            asked_at=asked_at,
+            limits=limits,
+            mode=self._config.search.mode,
+        )
+
+    def _ask_deeply(self, call: _DeepCall) -> Answer:
+        from localmem.recall.deep import DeepModels, DeepOptions, DeepQuestion, answer_deeply
+
+        asked, before = call.asked, call.before
+        models, notices = self._deep_models()
+        question = DeepQuestion(
+            text=asked.question,
+            asked_at=asked.asked_at,
+            people=asked.people or (),
+            draft=before.text if before is not None and before.found else "",
+            notices=(*asked.notices, *notices),
+            spent_s=before.trace.seconds if before is not None else asked.search_seconds,
+        )
+        return answer_deeply(
+            question,
+            self.doors(asked_at=asked.asked_at, limits=call.limits),
+            DeepModels(**models),
+            DeepOptions(call.budget, on_token=call.on_token, on_step=call.on_step),
+        )
 
     # --- Looking --------------------------------------------------------------------------
 
@@ -375,20 +448,32 @@ class Memory:
         chosen = [s for s in newest_first if source is None or s.source == source]
         return tuple(chosen[:limit])
 
-    def show(self, session_id: SessionId, *, layer: Layer = Layer.RAW) -> SessionView:
-        """A session at one layer: SUMMARY or RAW.
+    def show(
+        self,
+        session_id: SessionId,
+        *,
+        layer: Layer = Layer.RAW,
+        seconds: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SessionView:
+        """A session at one layer; FACTS and NOTES are made where they are not there yet.
+
+        `seconds` bounds what a language model may take for that (0: none is used).
 
         Raises:
             RecordNotFoundError: there is no such session.
         """
-        with self._store.reading():
-            session = self._store.session(session_id)
-            if layer is Layer.SUMMARY:
-                summaries = self._store.session_summaries(session_id)
-                return SessionView(session, layer, summaries=summaries)
-            messages = self._store.session_messages(session_id)
-            dates = self._store.dates_of([m.id for m in messages])
-        return SessionView(session, layer, messages=messages, dates=dates)
+        from localmem.layers.views import session_view
+
+        told = _Teller(on_progress)
+        return session_view(
+            self._store,
+            self.layers,
+            session_id,
+            layer,
+            seconds=seconds,
+            on_done=lambda done, total: told("reading", done, total, "messages"),
+        )
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""
@@ -455,11 +540,40 @@ class Memory:
             return depth, None, ()
         if depth is Depth.DIRECT:
             return depth, self._loaded_llm(), ()
+        if depth is Depth.DEEP:
+            return depth, None, ()
         try:
-            chosen = choose_depth(asked, reads_well=self._models.reads_well())
+            chosen = choose_depth(
+                asked, reads_well=self._models.reads_well(), steers=self._steers()
+            )
             return chosen, self._loaded_llm() if chosen is Depth.DIRECT else None, ()
         except ModelError as error:
             return Depth.INSTANT, None, (f"{error.message}: answered without a language model",)
+
+    def _steers(self) -> bool:
+        """Whether the controller's model has shown that it can lead a search."""
+        return self._models.passes("controller", ModelRole.CONTROLLER)
+
+    def _deep_models(self) -> tuple[dict[str, Llm], tuple[str, ...]]:
+        """The models of a deep question by role, and what is to be said about them."""
+        models: dict[str, Llm] = {}
+        try:
+            models["answer"] = self._loaded_llm()
+            models["notes"] = self._loaded_llm(ModelRole.NOTES)
+            if self._steers():
+                models["controller"] = self._loaded_llm(ModelRole.CONTROLLER)
+        except ModelError as error:
+            without = f"{error.message}: " + (
+                "went on with fewer models" if models else "answered without a language model"
+            )
+            return models, (without,)
+        return models, ()
+
+    def _layer_reader(self) -> LayerReader:
+        """The layers as a waiting question gets them: from the store, else by rule."""
+        from localmem.layers.materialise import Materialiser
+
+        return Materialiser(self._store, lambda: None)
 
     def _loaded_llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
         """The language model of a role; one that has several roles is loaded once."""
@@ -468,6 +582,15 @@ class Memory:
             if key not in self._llms:
                 self._llms[key] = self._models.llm(role)
             return self._llms[key]
+
+    def _layer_model(self) -> LayerModel | None:
+        """The model that writes layers; None where its writing is worse than what rules make."""
+        from localmem.layers.cache import LayerModel
+
+        whole_session = self._models.passes("whole_session", ModelRole.LAYERS)
+        if not (whole_session or self._models.reads_well(ModelRole.LAYERS)):
+            return None
+        return LayerModel(self._loaded_llm(ModelRole.LAYERS), whole_session)
 
     def _budget(self) -> Budget:
         seconds = self._config.ask.seconds

@@ -27,7 +27,6 @@ def open_doors(
     asked_at: datetime,
     limits: SearchFilter | None = None,
     mode: str = "learned",
-    sessions_total: int,
 ) -> Sources:
     """Doors to a memory as it is asked at a time, within the limits of a search."""
     within = limits or SearchFilter()
@@ -49,6 +48,6 @@ def open_doors(
         layers=layers,
         messages=messages,
         summaries=summaries,
-        sessions_total=sessions_total,
+        sessions_total=len(store.sessions()),
         history_characters=store.shown_characters(),
     )

@@ -14,7 +14,7 @@ from localmem.recall.deep.question import Question
 from localmem.recall.deep.state import Line
 from localmem.recall.evidence import sentences
 from localmem.recall.spans import find_span
-from localmem.types import AnswerType, Layer
+from localmem.types import AnswerType, Evidence, Layer
 
 LEAST_SHARE = 0.5
 _LEAST_NEAR = 0.3
@@ -29,6 +29,20 @@ def judged(line: Line, question: Question, *, speaker: str = "") -> Line:
     share = len(words & question.terms) / len(question.terms) if question.terms else 0.0
     telling = share >= LEAST_SHARE and span_of(line, question) is not None
     return replace(line, share=share, telling=telling)
+
+
+def message_line(one: Evidence, question: Question) -> Line:
+    """A message as a line."""
+    message = one.message
+    line = Line(
+        text=message.whole_text,
+        session_id=message.session_id,
+        layer=Layer.RAW,
+        message_ids=(message.id,),
+        said_at=message.said_at,
+        dates=one.dates,
+    )
+    return judged(line, question, speaker=message.speaker)
 
 
 def span_of(line: Line, question: Question) -> str | None:

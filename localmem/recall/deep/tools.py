@@ -16,7 +16,7 @@ from localmem.layers import extractive, rules
 from localmem.recall.deep import reflect
 from localmem.recall.deep.question import described_dates, question_dates, split_question
 from localmem.recall.deep.state import Line, View
-from localmem.recall.deep.telling import judged
+from localmem.recall.deep.telling import judged, message_line
 from localmem.types import (
     Evidence,
     KeyFact,
@@ -161,7 +161,9 @@ def _read_raw(bench: Bench, call: Call) -> Observation:
     if not chosen:
         return _refused("no turn of it has to do with the question")
     bench.state.raw_turns |= {one.message.turn_id for one in chosen}
-    return _opened(bench, session_id, Layer.RAW, [raw_line(bench, one) for one in chosen])
+    return _opened(
+        bench, session_id, Layer.RAW, [message_line(one, bench.state.question) for one in chosen]
+    )
 
 
 def _interpret_dates(bench: Bench, call: Call) -> Observation:
@@ -205,20 +207,6 @@ TOOLS: Mapping[str, Tool] = {
 
 
 # --- Lines --------------------------------------------------------------------------------
-
-
-def raw_line(bench: Bench, one: Evidence) -> Line:
-    """A message as a line."""
-    message = one.message
-    line = Line(
-        text=message.whole_text,
-        session_id=message.session_id,
-        layer=Layer.RAW,
-        message_ids=(message.id,),
-        said_at=message.said_at,
-        dates=one.dates,
-    )
-    return judged(line, bench.state.question, speaker=message.speaker)
 
 
 def _fact_line(bench: Bench, fact: KeyFact, messages: Mapping[MessageId, Evidence]) -> Line:
