@@ -10,6 +10,7 @@ import typer
 from localmem.cli.shared import (
     JsonFlag,
     Settings,
+    ThinkingLine,
     messages,
     opened,
     output,
@@ -20,7 +21,7 @@ from localmem.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from localmem.types import Depth, SearchFilter
+    from localmem.types import Budget, Depth, SearchFilter
 
 Participant = Annotated[
     str | None, typer.Option("--from", metavar="NAME", help="Only what this person said.")
@@ -69,10 +70,19 @@ def ask(
     question: Annotated[str, typer.Argument(help="A question in your own words.")],
     depth: Annotated[
         str | None,
-        typer.Option(help="instant: no model. direct: one model call. auto picks."),
+        typer.Option(
+            help="instant: no model. direct: one model call. deep: a search in steps. auto picks."
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=0.1, help="How long it may take; default: no limit.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, max=20, help="How many steps `deep` may take; default: 20.")
+    ] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many tokens the model may read and write; no limit."),
     ] = None,
     participant: Participant = None,
     since: Since = None,
@@ -83,25 +93,26 @@ def ask(
 ) -> None:
     """Ask a question; the answer cites the messages it rests on."""
     from localmem.cli.render import answer_view, plain
-    from localmem.types import Budget
 
     limits = _limits(participant, since, until, None)
     moment = parse_moment(asked_at, option="--asked-at")
     said: list[str] = []
 
     def tell(token: str) -> None:
+        status.end()
         said.append(token)
         sys.stdout.write(plain(token))
         sys.stdout.flush()
 
-    with opened(context) as memory:
+    with opened(context) as memory, ThinkingLine() as status:
         answer = memory.ask(
             question,
             depth=_depth(depth),
-            budget=Budget(seconds=seconds),
+            budget=_budget(steps, tokens, seconds),
             limits=limits,
             asked_at=moment,
             on_token=None if json_ or not sys.stdout.isatty() else tell,
+            on_step=status.show,
         )
     if json_:
         print_json(answer)
@@ -140,9 +151,18 @@ def _depth(name: str | None) -> Depth | None:
 
     if name is None:
         return None
-    if name not in (Depth.INSTANT, Depth.DIRECT, Depth.AUTO):
-        raise UsageError(f"--depth is '{name}'", hint="--depth instant, direct or auto")
+    if name not in tuple(Depth):
+        raise UsageError(f"--depth is '{name}'", hint="--depth instant, direct, deep or auto")
     return Depth(name)
+
+
+def _budget(steps: int | None, tokens: int | None, seconds: float | None) -> Budget | None:
+    """The limits of this question; None: the configuration's."""
+    from localmem.types import Budget
+
+    if steps is tokens is seconds is None:
+        return None
+    return Budget(steps or Budget().steps, tokens, seconds)
 
 
 def _limits(

@@ -25,6 +25,7 @@ from localmem.types import (
     Session,
     SessionView,
     Trace,
+    TraceStep,
     Verdict,
     WorkReport,
 )
@@ -287,17 +288,38 @@ def _citation_text(number: int, citation: Citation) -> Text:
 
 
 def _trace_view(console: Console, trace: Trace) -> None:
+    """Every step under the decision that it belongs to, then the totals."""
     from rich.tree import Tree
 
-    tree = Tree(
-        f"{trace.depth}: {trace.prompt_tokens} prompt and {trace.completion_tokens} reply tokens"
-    )
+    tree = Tree(_totals(trace))
+    place, decision = tree, 0
     for step in trace.steps:
-        layer = f"L{int(step.layer)} " if step.layer is not None else ""
-        tree.add(
-            Text(f"{step.tool} {layer}{step.arguments}  {step.tokens} tokens, {step.seconds:.2f} s")
-        )
+        if step.decision != decision:
+            decision = step.decision
+            place = tree.add(f"step {decision}") if decision else tree
+        place.add(_step_line(step))
     console.print(tree)
+
+
+def _totals(trace: Trace) -> Text:
+    opened = ", ".join(f"{layer} {count:,}" for layer, count in trace.tokens_by_layer.items())
+    share = f" ({trace.opened_share:.1%} of all)" if trace.opened_share is not None else ""
+    deepest = f", down to L{int(trace.deepest)}" if trace.deepest is not None else ""
+    return Text(
+        f"{trace.depth}: {trace.sessions_opened} of {trace.sessions_total} sessions{deepest}; "
+        f"tokens opened: {opened or 'none'}{share}; {trace.model_calls} model calls, "
+        f"{trace.prompt_tokens:,} prompt and {trace.completion_tokens:,} reply tokens"
+    )
+
+
+def _step_line(step: TraceStep) -> Text:
+    layer = f" L{int(step.layer)}" if step.layer is not None else ""
+    opened = f", {step.tokens:,} tokens" if step.tokens else ""
+    line = Text.assemble((f"{step.tool}{layer}", "cyan"), plain(f" {step.arguments}".rstrip()))
+    if step.outcome:
+        line.append(plain(f" → {step.outcome}"))
+    line.append(f"  {step.seconds:.2f} s{opened}", style="dim")
+    return line
 
 
 def _notices(console: Console, notices: Sequence[str]) -> None:

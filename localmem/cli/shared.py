@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import typer
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
 
     from rich.console import Console
+    from rich.status import Status
 
     from localmem.memory import Memory
-    from localmem.types import Progress
+    from localmem.types import Progress, TraceStep
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
@@ -113,6 +114,40 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[Progress], None]]
             bars.update(tasks[progress.stage], completed=progress.done, total=total)
 
         yield draw
+
+
+class ThinkingLine:
+    """One line on stderr that says what a deep question is doing, while nothing else is said."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def show(self, step: TraceStep) -> None:
+        """The step that was just done."""
+        if not sys.stderr.isatty():
+            return
+        from rich.text import Text
+
+        from localmem.cli.render import plain as printable
+
+        line = Text(printable(f"{step.tool} {step.arguments}".strip())[:100], style="dim")
+        if self._status is None:
+            self._status = messages().status(line)
+            self._status.start()
+        else:
+            self._status.update(line)
+
+    def end(self) -> None:
+        """Takes the line away."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
 
 def _ignore(progress: Progress) -> None:
