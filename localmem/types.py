@@ -716,13 +716,32 @@ class LlmFiles:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session at one layer: its messages (RAW), or the L0 lines of its turns (SUMMARY)."""
+    """A session at one layer: L0 lines of its turns (SUMMARY), FACTS, NOTES, or messages (RAW).
+
+    `messages` are there for NOTES too, which stand in their order. `notices` say what is not as
+    it should be with facts and notes.
+    """
 
     session: Session
     layer: Layer
     messages: tuple[Message, ...] = ()
     summaries: tuple[TurnSummary, ...] = ()
     dates: Mapping[MessageId, tuple[ResolvedDate, ...]] = field(default_factory=dict)
+    facts: tuple[KeyFact, ...] = ()
+    notes: tuple[TurnNote, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What an export to Markdown did. Counts are of session files; the index is not counted."""
+
+    folder: Path
+    sessions: int
+    written: int
+    unchanged: int
+    removed: int
+    by_rule: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -734,6 +753,55 @@ class WorkReport:
     summaries_open: int
     vectors_open: int
     seconds: float
+
+
+class QueueState(StrEnum):
+    """What a queue of background work does. PAUSED: told to, or because a question runs."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus:
+    """How far background work is. `done` and `total` count turns, once for each layer.
+
+    `tokens_per_s` are those that a model wrote; it and `seconds_left` are None while unknown.
+    `failed` counts jobs for which the model gave nothing usable.
+    """
+
+    state: QueueState
+    done: int
+    total: int
+    jobs_done: int
+    jobs_total: int
+    failed: int = 0
+    tokens_per_s: float | None = None
+    seconds_left: float | None = None
+    cost: LayerCost = field(default_factory=LayerCost)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmReport:
+    """What warming made. `summaries_kept` are L0 lines that the model did not better.
+
+    `unread` counts replies that could not be read. `left` counts the turns, once for each layer,
+    that are still open; 0 with nothing made: there was nothing to do.
+    """
+
+    summaries_made: int
+    summaries_kept: int
+    sessions_with_facts: int
+    sessions_with_notes: int
+    unread: int
+    failed: int
+    left: int
+    cost: LayerCost
+    seconds: float
+    model_id: str | None
 
 
 class Verdict(StrEnum):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +18,11 @@ from localmem import dates as dating
 from localmem.layers.extractive import MODEL_ID as EXTRACTIVE
 from localmem.layers.extractive import prose_of, source_sha
 from localmem.layers.orders import holds_order
-from localmem.layers.source import stamp
-from localmem.layers.specifics import known_words, unknown_parts
+from localmem.layers.source import SessionSource, stamp
+from localmem.layers.support import LEAST_SHARED, grounds_of, missing_from, shared_share
 from localmem.layers.telling import content_of
 from localmem.prompts import Prompt
-from localmem.types import Message, MessageId, Provenance, ResolvedDate, Role, TurnSummary
+from localmem.types import ChatMessage, Message, Provenance, Role, TurnSummary
 
 LINE_TOKENS = 60
 LINE_GRAMMAR = r'root ::= [^\n]+ "\n"?'
@@ -38,10 +38,6 @@ _SHOWN_BEFORE = 300
 _LEAST_CONTENT = 3
 """Content words of a turn that is worth a model's time."""
 
-_LEAST_OVERLAP = 0.4
-"""Share of a line's content words that stand in the turn itself, by their first letters."""
-
-_STEM = 4
 _TRIED = " tried "
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 _OWN_PRONOUN = re.compile(
@@ -50,17 +46,18 @@ _OWN_PRONOUN = re.compile(
 _OTHER_PRONOUN = re.compile(r"\b(?:he|she|they|him|them|his|her|hers|their|theirs)\b", re.I)
 _QUOTED = re.compile(r"[\"“][^\"“”]{1,200}[\"”]")
 
-Dates = Mapping[MessageId, Sequence[ResolvedDate]]
-
 
 @dataclass(frozen=True, slots=True)
 class TurnText:
-    """A turn as it is shown to a model, with its present L0 and the last message before it."""
+    """A turn as it is shown to a model: its places in the session, and its present L0."""
 
-    messages: tuple[Message, ...]
-    dates: Dates
+    source: SessionSource
+    places: tuple[int, ...]
     summary: TurnSummary
-    before: Message | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(self.source.messages[place] for place in self.places)
 
     @property
     def prefix(self) -> str:
@@ -76,25 +73,32 @@ class TurnText:
     @property
     def shown_before(self) -> str:
         """The last message of the turn before, the beginning of a long one."""
-        return "" if self.before is None else self._line(self.before, _SHOWN_BEFORE)
+        before = self.source.before(self.places[0])
+        return "" if before is None else self._line(before, _SHOWN_BEFORE)
 
     @property
     def is_worth_it(self) -> bool:
         """Whether a model may make more of the turn than the rules did; never one with orders."""
-        if any(holds_order(message.whole_text) for message in self.messages):
+        texts = [prose_of(message.whole_text) for message in self._spoken]
+        before = self.source.before(self.places[0])
+        near = [message.whole_text for message in (before, *self.messages) if message is not None]
+        if any(holds_order(text) for text in near):
             return False
-        texts = (prose_of(message.text) for message in self._spoken)
-        return len(content_of(" ".join(texts))) >= _LEAST_CONTENT
+        return len(content_of(" ".join(texts), self.source.speakers)) >= _LEAST_CONTENT
+
+    def follows(self, other: TurnText) -> bool:
+        """Whether it is the session's next turn."""
+        return self.places[0] == other.places[-1] + 1
 
     @property
     def _spoken(self) -> list[Message]:
         return [m for m in self.messages if m.role in (Role.USER, Role.ASSISTANT)]
 
     def _line(self, message: Message, most: int) -> str:
-        told = dating.annotate(
-            message.text, self.dates.get(message.id, ()), said_at=message.said_at
-        )
-        told = " ".join(prose_of(f"{told}\n{message.attachment_text}").split())
+        dates = self.source.dates_of(message)
+        told = dating.annotate(message.text, dates, said_at=message.said_at)
+        attached = f" [{message.attachment_text}]" if message.attachment_text else ""
+        told = " ".join(prose_of(told + attached).split())
         cut = told if len(told) <= most else f"{told[:most].rsplit(' ', 1)[0]} …"
         return f"{stamp(message)} {cut}"
 
@@ -107,12 +111,12 @@ class Judged:
     reason: str = ""
 
 
-def line_messages(prompt: Prompt, turn: TurnText) -> tuple[Any, ...]:
+def line_messages(prompt: Prompt, turn: TurnText) -> tuple[ChatMessage, ...]:
     """The prompt for one turn; the reply begins with `turn.prefix`."""
     return prompt.messages(before=turn.shown_before, turn=turn.shown)
 
 
-def window_messages(prompt: Prompt, turns: Sequence[TurnText]) -> tuple[Any, ...]:
+def window_messages(prompt: Prompt, turns: Sequence[TurnText]) -> tuple[ChatMessage, ...]:
     """The prompt for a window of turns, numbered from 1."""
     shown = "\n".join(
         f'<turn number="{number}">\n{turn.shown}\n</turn>' for number, turn in enumerate(turns, 1)
@@ -146,7 +150,7 @@ def windows_of(turns: Sequence[TurnText]) -> list[list[TurnText]]:
     room, characters = 0, 0
     for turn in turns:
         size = len(turn.shown)
-        follows = bool(found) and found[-1][-1].messages[-1] == turn.before
+        follows = bool(found) and turn.follows(found[-1][-1])
         if room == 0 or not follows or characters + size > WINDOW_CHARACTERS:
             found.append([])
             room = WINDOW_TURNS - 1 if follows else WINDOW_TURNS
@@ -174,14 +178,10 @@ def judge(turn: TurnText, line: str, provenance: Provenance) -> Judged:
     told = _one_sentence(line, turn.prefix)
     if not told:
         return Judged(None, "no sentence")
-    own = known_words(*_known_texts(turn))
-    before = known_words(turn.shown_before)
-    reason = _pronoun_in(told) or _unknown_in(told, own | before) or _foreign(told, turn)
+    reason = _pronoun_in(told) or _unsupported(told, turn)
     if reason:
         return Judged(None, reason)
-    better = replace(
-        turn.summary, sentence=f"{turn.prefix} {told}", provenance=provenance
-    )
+    better = replace(turn.summary, sentence=f"{turn.prefix} {told}", provenance=provenance)
     return Judged(better)
 
 
@@ -232,13 +232,6 @@ def _closes(text: str, end: int) -> bool:
     return len(word) > 2 and word.casefold() not in ("mr.", "mrs.", "dr.", "st.", "vs.", "e.g.")
 
 
-def _known_texts(turn: TurnText) -> list[str]:
-    texts = [turn.shown]
-    for message in turn.messages:
-        texts += [message.whole_text, message.speaker]
-    return texts
-
-
 def _pronoun_in(told: str) -> str:
     """A pronoun that the line leaves open; one after a name is taken to mean it."""
     bare = _QUOTED.sub(" ", told)
@@ -253,17 +246,12 @@ def _pronoun_in(told: str) -> str:
     return f"says {found.group()!r}" if opens or not has_name else ""
 
 
-def _unknown_in(told: str, known: frozenset[str]) -> str:
-    unknown = unknown_parts(told, known)
-    return f"names {', '.join(unknown)}" if unknown else ""
-
-
-def _foreign(told: str, turn: TurnText) -> str:
-    """A line that tells something else than the turn: few of its words are the turn's."""
-    names = [message.speaker for message in turn.messages]
-    content = content_of(told, names)
-    stems = {word[:_STEM] for word in known_words(turn.shown)}
-    held = sum(word[:_STEM] in stems for word in content)
-    if not content or held >= _LEAST_OVERLAP * len(content):
-        return ""
-    return f"only {held} of {len(content)} words are the turn's"
+def _unsupported(told: str, turn: TurnText) -> str:
+    """What the turn and the message before it do not bear out; "" where they do."""
+    grounds = grounds_of(turn.source, turn.places)
+    # Behind a little word, so that a name with which the line begins is seen as one.
+    missing = missing_from(f"so {told}", grounds)
+    if missing:
+        return f"names {', '.join(missing)}"
+    share = shared_share(told, grounds)
+    return "" if share >= LEAST_SHARED else f"shares {share:.0%} of its words with the turn"

@@ -53,6 +53,27 @@ def put_summaries(connection: Connection, summaries: Sequence[TurnSummary]) -> N
     )
 
 
+def remark_summaries(connection: Connection, summaries: Sequence[TurnSummary]) -> None:
+    """Store the provenance of summaries whose words stay: nothing changes for a searcher."""
+    load(
+        connection,
+        "UPDATE turn_summary SET prompt_sha = b.prompt_sha FROM {batch} b "
+        "WHERE turn_summary.turn_id = b.turn_id",
+        numbers={"turn_id": [int(s.turn_id) for s in summaries]},
+        texts={"prompt_sha": [s.provenance.prompt_sha for s in summaries]},
+    )
+
+
+def marks(connection: Connection) -> tuple[tuple[SessionId, Provenance], ...]:
+    """What the summary of each shown turn was made from and by, with its session."""
+    rows = connection.execute(
+        "SELECT t.session_id, s.model_id, s.prompt_sha, s.source_sha FROM turn_summary s "
+        "JOIN turn t ON t.id = s.turn_id "
+        "WHERE t.id IN (SELECT turn_id FROM message WHERE on_path) ORDER BY t.id"
+    ).fetchall()
+    return tuple((SessionId(row[0]), Provenance(*row[1:])) for row in rows)
+
+
 def put_dates(connection: Connection, dates: Mapping[MessageId, Sequence[ResolvedDate]]) -> None:
     """Store the dates of messages, in place of those they had."""
     load(

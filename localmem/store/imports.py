@@ -31,6 +31,7 @@ SELECT session_id FROM message WHERE import_id = {number} OR id IN
 _ORPHANS = (
     ("turns", "turn", "id NOT IN (SELECT turn_id FROM message)"),
     ("sessions", "session", "id NOT IN (SELECT session_id FROM turn)"),
+    ("uses", "session_use", "session_id NOT IN (SELECT id FROM session)"),
     ("conversations", "conversation", "id NOT IN (SELECT conversation_id FROM session)"),
     ("titles", "conversation_title", "conversation_id NOT IN (SELECT id FROM conversation)"),
     (

@@ -15,7 +15,17 @@ from typing import Self
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.store import conversations as incoming
-from localmem.store import derived, imports, layers, meta, participants, reads, snapshots, vectors
+from localmem.store import (
+    derived,
+    imports,
+    layers,
+    meta,
+    participants,
+    reads,
+    snapshots,
+    usage,
+    vectors,
+)
 from localmem.store.columns import Changes, MessageColumns, VectorColumns
 from localmem.store.grouping import SESSION_GAP
 from localmem.store.lease import Lease
@@ -353,6 +363,18 @@ class Store:
         """The sessions that have stored L1, with what it was made from and by."""
         with self._lease.hold(write=False) as connection:
             return layers.made_sessions(connection)
+
+    # --- Use ----------------------------------------------------------------------------------
+
+    def count_opened(self, opened: Mapping[SessionId, int]) -> None:
+        """Add to how often sessions were opened."""
+        with self._transaction() as connection:
+            usage.count(connection, opened)
+
+    def opened_counts(self) -> Mapping[SessionId, int]:
+        """How often each session was opened; those that never were are absent."""
+        with self._lease.hold(write=False) as connection:
+            return usage.counts(connection)
 
     # --- Vectors --------------------------------------------------------------------------
 
