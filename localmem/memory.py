@@ -35,6 +35,7 @@ from localmem.types import (
     ConversationKind,
     Depth,
     ErasureReceipt,
+    ExportReport,
     Finding,
     ImportId,
     ImportReport,
@@ -473,6 +474,27 @@ class Memory:
             layer,
             seconds=seconds,
             on_done=lambda done, total: told("reading", done, total, "messages"),
+        )
+
+    def export_markdown(
+        self, folder: Path, *, make: bool = False, on_progress: OnProgress | None = None
+    ) -> ExportReport:
+        """Write the memory as Markdown, a file for each session; again, to bring it up to date.
+
+        `make` lets the language model make facts and notes that are missing.
+
+        Raises:
+            UsageError: a file of another kind stands where one would be written.
+        """
+        from localmem.jobs.exporting import export_markdown
+
+        told = _Teller(on_progress)
+        return export_markdown(
+            self._store,
+            self.layers,
+            folder,
+            make=make,
+            on_done=lambda done, total: told("sessions", done, total, "sessions"),
         )
 
     def stats(self) -> MemoryStats:

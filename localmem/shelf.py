@@ -213,8 +213,8 @@ class ModelShelf:
         self._checks.keep(result)
         return result
 
-    def reads_well(self) -> bool:
-        """Whether answers of the model in use are better than extracted ones; loads nothing.
+    def reads_well(self, role: ModelRole = ModelRole.ANSWER) -> bool:
+        """Whether what a role's model writes is better than what rules make; loads nothing.
 
         Told by its self-test ("choice" and "copy") where it was run, else by its catalog entry; a
         model of which neither is known is trusted.
@@ -222,7 +222,7 @@ class ModelShelf:
         Raises:
             ModelNotFoundError: it is not on this machine.
         """
-        name = self._config.models.of(ModelRole.ANSWER)
+        name = self._config.models.of(role)
         if self._is_url(name):
             return True
         files = self._store.llm(name)

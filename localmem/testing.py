@@ -272,7 +272,7 @@ class FixedModels:
     def passes(self, ability: str, role: ModelRole) -> bool:
         return ability in self.abilities
 
-    def reads_well(self) -> bool:
+    def reads_well(self, role: ModelRole = ModelRole.ANSWER) -> bool:
         return self.trusted
 
     def examine(self, embedder_id: str | None) -> tuple[Finding, ...]:

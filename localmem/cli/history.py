@@ -113,22 +113,53 @@ def show(
     context: typer.Context,
     session: Annotated[int, typer.Argument(metavar="SESSION", help="The session's number.")],
     layer: Annotated[
-        str, typer.Option(help="L3: the messages themselves. L0: a line for each turn.")
+        str,
+        typer.Option(help="L0: a line for each turn. L1: key facts. L2: notes. L3: messages."),
     ] = "L3",
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="How long a model may take for L1 or L2; 0: by rule."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown.")] = False,
     json_: JsonFlag = False,
 ) -> None:
-    """A session, at the layer you want to read."""
-    from localmem.cli.render import session_view
+    """A session, at the layer you want to read; L1 and L2 are made when first asked for."""
+    from localmem.cli.render import plain, session_view
     from localmem.errors import UsageError
+    from localmem.layers.markdown import view_markdown
     from localmem.types import Layer, SessionId
 
-    layers = {"L0": Layer.SUMMARY, "L3": Layer.RAW}
+    layers = {f"L{layer.value}": layer for layer in Layer}
     wanted = layers.get(layer.upper())
     if wanted is None:
-        raise UsageError(f"--layer is '{layer}'", hint="--layer L0 or --layer L3")
-    with opened(context) as memory:
-        view = memory.show(SessionId(session), layer=wanted)
+        raise UsageError(f"--layer is '{layer}'", hint="--layer L0, L1, L2 or L3")
+    with opened(context) as memory, progress_bar(quiet=json_) as draw:
+        view = memory.show(SessionId(session), layer=wanted, seconds=seconds, on_progress=draw)
     if json_:
         print_json(view)
+    elif markdown:
+        typer.echo(plain(view_markdown(view)), nl=False)
     else:
         session_view(output(), view)
+
+
+def export(
+    context: typer.Context,
+    folder: Annotated[
+        Path,
+        typer.Option("--markdown", metavar="DIR", help="The folder to write into."),
+    ],
+    make: Annotated[
+        bool, typer.Option("--make", help="Let the model make missing facts and notes first.")
+    ] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Write the whole memory as Markdown: a file for each session, and an index."""
+    from localmem.cli.render import export_report
+
+    with opened(context) as memory, progress_bar(quiet=json_) as draw:
+        report = memory.export_markdown(folder, make=make, on_progress=draw)
+    if json_:
+        print_json(report)
+    else:
+        export_report(output(), report)

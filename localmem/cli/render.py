@@ -14,6 +14,7 @@ from localmem.types import (
     Answer,
     Citation,
     ErasureReceipt,
+    ExportReport,
     Finding,
     FoundMessage,
     ImportReport,
@@ -26,6 +27,7 @@ from localmem.types import (
     SessionView,
     Trace,
     TraceStep,
+    TurnNote,
     Verdict,
     WorkReport,
 )
@@ -128,8 +130,25 @@ def session_view(console: Console, view: SessionView) -> None:
             console.print(Text(plain(f"\n{summary.sentence}")))
             console.print(Text(plain(", ".join(summary.keywords)), style="dim"))
         return
+    if view.layer in (Layer.FACTS, Layer.NOTES):
+        _told_lines(console, view)
+        return
     for message in view.messages:
         console.print(_message_text(message, view.dates.get(message.id, ())))
+
+
+def export_report(console: Console, report: ExportReport) -> None:
+    """What an export wrote."""
+    console.print(
+        f"{report.sessions:,} sessions in {report.folder}: {report.written:,} written, "
+        f"{report.unchanged:,} unchanged, {report.removed:,} removed"
+    )
+    if report.by_rule:
+        console.print(
+            f"facts and notes of {report.by_rule:,} sessions are made by rule; "
+            "--make lets the language model make them",
+            style="dim",
+        )
 
 
 def search_result(console: Console, result: SearchResult) -> None:
@@ -207,6 +226,24 @@ def findings_list(console: Console, findings: Sequence[Finding]) -> None:
         console.print(line)
         if finding.cure:
             console.print(Text(f"        {finding.cure}", style="dim"))
+
+
+def _told_lines(console: Console, view: SessionView) -> None:
+    """Facts, or notes under their messages' turns."""
+    _notices(console, view.notices)
+    turns = {m.id: m.turn_id for m in view.messages}
+    numbers = {turn: number for number, turn in enumerate(dict.fromkeys(turns.values()), start=1)}
+    shown = 0
+    for told in view.notes or view.facts:
+        if isinstance(told, TurnNote) and numbers.get(turns[told.message_id], 0) != shown:
+            shown = numbers[turns[told.message_id]]
+            console.print(Text(f"\nTurn {shown}", style="dim"))
+        line = Text(plain(f"- {told.text}"))
+        if told.missing:
+            line.append(plain(f"  (not in its messages: {', '.join(told.missing)})"), "yellow")
+        console.print(line)
+    if not (view.notes or view.facts):
+        console.print("nothing in this session tells a fact", style="dim")
 
 
 def _number(value: object) -> Text:
