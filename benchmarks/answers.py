@@ -28,9 +28,10 @@ from localmem.memory import ImportOptions, Memory
 from localmem.paths import config_file
 from localmem.ports import Llm
 from localmem.recall.answer import Asked, answer_question
+from localmem.recall.deep import DeepModels, DeepOptions, DeepQuestion, answer_deeply
 from localmem.recall.reply import plain_line
 from localmem.shelf import ModelShelf
-from localmem.types import Answer, ChatMessage, Depth, Evidence, Role, SearchResult
+from localmem.types import Answer, Budget, ChatMessage, Depth, Evidence, Role, SearchResult
 
 ARMS = ("localmem", "bm25", "closed-book")
 DEFAULT_EVIDENCE = 10
@@ -61,6 +62,8 @@ class AnswerRow:
     depth: str
     model_id: str | None
     notices: tuple[str, ...] = ()
+    model_calls: int = 0
+    complete: bool = True
 
 
 Ask = Callable[[GoldQuestion], Answer]
@@ -71,7 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", choices=["locomo"], default="locomo")
     parser.add_argument("--data", type=Path, required=True, metavar="FILE")
     parser.add_argument("--model", default=None, help="name of the catalog, or a path")
-    parser.add_argument("--depth", choices=["instant", "direct", "auto"], default="direct")
+    parser.add_argument("--depth", choices=[str(d) for d in Depth], default="direct")
+    parser.add_argument(
+        "--budget-seconds", type=float, default=None, metavar="S", help="for each question"
+    )
+    parser.add_argument(
+        "--steered", action="store_true", help="deep: the model chooses the steps, not the rules"
+    )
     parser.add_argument("--arm", choices=ARMS, default="localmem")
     parser.add_argument("--evidence", type=int, default=DEFAULT_EVIDENCE, metavar="MESSAGES")
     parser.add_argument("--limit", type=int, default=None, metavar="N")
@@ -130,6 +139,8 @@ def summary(rows: Sequence[AnswerRow]) -> dict[str, Any]:
         "seconds_per_question": _mean([row.seconds for row in rows]),
         "prompt_tokens_per_question": _mean([float(row.prompt_tokens) for row in rows]),
         "completion_tokens_per_question": _mean([float(row.completion_tokens) for row in rows]),
+        "model_calls_per_question": _mean([float(row.model_calls) for row in rows]),
+        "complete_share": _mean([float(row.complete) for row in rows]),
         "history_opened_share": _mean(
             [row.sessions_opened / row.sessions_total for row in rows if row.sessions_total]
         ),
@@ -177,7 +188,22 @@ def _from_evidence(
     asked = Asked.from_search(result, asked_at)
     if args.arm == "bm25":
         asked = replace(asked, evidence=[_undated(one) for one in asked.evidence])
-    return answer_question(asked, depth=depth, llm=llm)
+    budget = Budget(seconds=args.budget_seconds)
+    if depth is Depth.DEEP:
+        return _deeply(asked, memory, budget, DeepModels(llm, llm if args.steered else None, llm))
+    return answer_question(asked, depth=depth, llm=llm, budget=budget)
+
+
+def _deeply(asked: Asked, memory: Memory, budget: Budget, models: DeepModels) -> Answer:
+    """As `ask --depth deep` does it; what the searches of a deep question take is in its time."""
+    question = DeepQuestion(asked.question, asked.asked_at, _people(asked), notices=asked.notices)
+    doors = memory.doors(asked_at=asked.asked_at)
+    return answer_deeply(question, doors, models, DeepOptions(budget))
+
+
+def _people(asked: Asked) -> tuple[str, ...]:
+    """Who takes part: LoCoMo's chats are among people."""
+    return tuple(sorted({one.message.speaker for one in asked.evidence}))
 
 
 def _depth(name: str, config: Config) -> Depth:
@@ -279,6 +305,8 @@ def _row(question: GoldQuestion, answer: Answer) -> AnswerRow:
         depth=trace.depth.value,
         model_id=trace.model_id,
         notices=answer.notices,
+        model_calls=trace.model_calls,
+        complete=answer.complete,
     )
 
 
@@ -324,6 +352,8 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "dataset": args.dataset,
         "arm": args.arm,
         "depth": args.depth,
+        "budget_seconds": args.budget_seconds,
+        "steered": args.steered,
         "evidence": args.evidence,
         "categories": args.categories,
         "limit": args.limit,
