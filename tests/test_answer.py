@@ -87,12 +87,51 @@ def test_an_answer_cites_the_message_that_says_it_word_for_word() -> None:
 def test_a_resolved_date_is_shown_beside_its_words_and_supports_the_answer() -> None:
     llm = ScriptedLlm(["7 May 2023"])
     answer = answer_question(
-        asked("When was Ines at the pottery course?"), depth=Depth.DIRECT, llm=llm
+        asked("When was Ines at the pottery course?"),
+        depth=Depth.DIRECT,
+        llm=llm,
+        choose_dates=False,
     )
     assert "yesterday (7 May 2023)" in llm.history[0].messages[-1].content
     assert [c.message_id for c in answer.citations] == [1]
     assert "yesterday" in answer.citations[0].quote
     assert not answer.notices
+
+
+def test_a_when_question_is_a_choice_among_the_dates_of_the_evidence() -> None:
+    llm, told = ScriptedLlm(choices=[0]), []
+    answer = answer_question(
+        asked("When was Ines at the pottery course?"),
+        depth=Depth.DIRECT,
+        llm=llm,
+        on_token=told.append,
+    )
+    (call,) = llm.history
+    assert call.kind == "choose" and {"7 May 2023", "the week before 8 May 2023"} <= {*call.options}
+    assert answer.found and answer.text == "7 May 2023" == "".join(told)
+    assert [c.message_id for c in answer.citations] == [1]
+    assert [step.tool for step in answer.trace.steps] == ["show", "choose_date"]
+
+
+def test_a_model_that_is_sure_of_another_date_outweighs_the_nearest_sentence() -> None:
+    def chosen(confidence: float) -> str:
+        llm = ScriptedLlm(choices=[1], confidence=confidence)
+        question = asked("When was Ines at the pottery course?")
+        return answer_question(question, depth=Depth.DIRECT, llm=llm).text
+
+    assert chosen(0.55) == "7 May 2023"
+    assert chosen(0.9999) != "7 May 2023"
+
+
+def test_the_date_of_another_person_is_not_chosen() -> None:
+    history = (
+        said(1, "Ines", "I went to the pottery course yesterday and made two bowls!"),
+        said(2, "Ruben", "Nice. I slept until noon on Friday."),
+    )
+    llm = ScriptedLlm(choices=[0])
+    question = asked("When was Ruben at the pottery course?", history)
+    answer = answer_question(question, depth=Depth.DIRECT, llm=llm)
+    assert not answer.found and answer.text == NOT_FOUND
 
 
 def test_an_answer_from_two_messages_cites_both() -> None:

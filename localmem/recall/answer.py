@@ -6,6 +6,7 @@ line, which messages support it, and when to say "not found". Nothing here searc
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.citations import Support, find_support
 from localmem.recall.evidence import ShownEvidence, show_evidence
-from localmem.recall.extract import extract_answer
+from localmem.recall.extract import DateOption, date_options, extract_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
 from localmem.recall.reply import plain_line
 from localmem.types import (
@@ -36,6 +37,10 @@ from localmem.types import (
 )
 
 MAX_REPLY_TOKENS = 48
+_DATE_FIT = 2.0
+"""Weight of how well a date's sentence fits beside the logarithm of the model's probability. On 61
+development questions all values from 1 to 4 were better than either of the two alone."""
+_LEAST_PROBABILITY = 1e-6
 _ROOM_FOR_TEMPLATE = 160
 """Tokens that a chat template may add around the turns of a prompt."""
 
@@ -101,11 +106,13 @@ def answer_question(
     llm: Llm | None = None,
     budget: Budget | None = None,
     on_token: OnToken | None = None,
+    choose_dates: bool = True,
 ) -> Answer:
     """The answer to a question from its evidence, with citations and trace.
 
     `depth` is INSTANT (no model is touched) or DIRECT. Where the budget runs out before the
-    model has answered, the extractive answer stands in and `complete` is False.
+    model has answered, the extractive answer stands in and `complete` is False. `choose_dates`:
+    when-questions are answered by choosing among the dates of the evidence, not by writing.
 
     Raises:
         UsageError: the depth is neither, or DIRECT was asked for without a model.
@@ -116,7 +123,8 @@ def answer_question(
     if depth is Depth.INSTANT:
         _answer_instantly(asked, outcome)
     elif depth is Depth.DIRECT and llm is not None:
-        _answer_directly(asked, outcome, _Reader(llm, budget or Budget(), started, on_token))
+        reader = _Reader(llm, budget or Budget(), started, on_token)
+        _answer_directly(asked, outcome, reader, choose_dates=choose_dates)
     else:
         raise UsageError(f"cannot answer at depth '{depth}' " + ("" if llm else "without a model"))
     return _finished(asked, outcome, depth, llm, time.perf_counter() - started)
@@ -165,6 +173,11 @@ class _Reader:
             return self._budget.tokens - fixed, True
         return room, False
 
+    def say(self, text: str) -> None:
+        """Pass on an answer that was not written by the model."""
+        if self._on_token is not None:
+            self._on_token(text)
+
     def hear(self, token: str) -> None:
         """Keep a token, pass it on while the first line lasts, and stop when time is up."""
         if self._on_token is not None and "\n" not in "".join(self.said).lstrip():
@@ -174,7 +187,9 @@ class _Reader:
             raise _OutOfTimeError
 
 
-def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
+def _answer_directly(
+    asked: Asked, outcome: _Outcome, reader: _Reader, *, choose_dates: bool
+) -> None:
     prompt = load_prompt("answer_question")
     question = _with_dates(asked.question, asked.asked_at)
     began = time.perf_counter()
@@ -195,10 +210,46 @@ def _answer_directly(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
         _fall_back(asked, outcome)
         return
     messages = prompt.messages(memory=shown.block, question=question)
+    dates = (
+        date_options(asked.question, outcome.opened, asked.titles, people=asked.people)
+        if choose_dates
+        else ()
+    )
+    if len(dates) > 1:
+        _choose_date(asked, outcome, reader, messages, dates)
+        return
     if not _read_reply(outcome, reader, messages) and not outcome.text:
         _fall_back(asked, outcome)
         return
     _judge(asked, outcome)
+
+
+def _choose_date(
+    asked: Asked,
+    outcome: _Outcome,
+    reader: _Reader,
+    messages: Sequence[ChatMessage],
+    dates: Sequence[DateOption],
+) -> None:
+    """Answer with the date that the model finds likely and whose sentence fits the question.
+
+    A small model that writes a date freely now and then takes the day of another message, or
+    the words in place of their date; by choice it can only take one that is there.
+    """
+    began = time.perf_counter()
+    probabilities = reader.llm.choose(messages, [one.text for one in dates]).probabilities
+    fits = [
+        math.log(max(p, _LEAST_PROBABILITY)) + _DATE_FIT * one.score
+        for p, one in zip(probabilities, dates, strict=True)
+    ]
+    chosen = dates[max(range(len(dates)), key=lambda i: (fits[i], -i))]
+    tokens = reader.llm.count_tokens("\n".join(message.content for message in messages))
+    outcome.prompt_tokens += tokens
+    outcome.steps.append(_step("choose_date", f"{len(dates)} dates", tokens, began))
+    if _is_about_another(asked, outcome, [(chosen.evidence, chosen.citation)]):
+        return
+    outcome.text, outcome.found, outcome.citations = chosen.text, True, (chosen.citation,)
+    reader.say(chosen.text)
 
 
 def _read_reply(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessage]) -> bool:

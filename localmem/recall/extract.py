@@ -27,6 +27,7 @@ UNNAMED_SHARE = 0.5
 """The same where no message at all names what the question asks for."""
 
 _MOST_LISTED = 2
+_MOST_OPTIONS = 8
 _LONGEST_ANSWER_WORDS = 30
 _MOST_SENTENCES = 40
 _NEWS_WEIGHT = 0.2
@@ -128,6 +129,52 @@ def extract_answer(
     people: Sequence[str] | None = None,
 ) -> Extract:
     """The best span of the expected type among the evidence (best first), with its citation."""
+    want, found = _ranked(question, evidence, people)
+    if not found:
+        return Extract("", found=False)
+    chosen = _chosen(found, want)
+    text = ", ".join(dict.fromkeys(one.span for one in chosen))
+    cited = {one.one.message.id: one for one in reversed(chosen)}
+    return Extract(
+        text=text,
+        found=True,
+        citations=tuple(_citation(one, titles) for one in reversed(cited.values())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DateOption:
+    """A date that may answer a when-question: in words, how well its sentence fits, where it is."""
+
+    text: str
+    score: float
+    evidence: Evidence
+    citation: Citation
+
+
+def date_options(
+    question: str,
+    evidence: Sequence[Evidence],
+    titles: Mapping[SessionId, str],
+    *,
+    people: Sequence[str] | None = None,
+) -> tuple[DateOption, ...]:
+    """The different dates of the evidence, the likeliest first; () where no date is asked for or
+    nothing in the evidence fits the question."""
+    want, found = _ranked(question, evidence, people)
+    if want.kind is not AnswerType.DATE:
+        return ()
+    first = {one.span: one for one in reversed(found) if one.sure}
+    options = sorted(first.values(), key=lambda one: -one.score)[:_MOST_OPTIONS]
+    return tuple(
+        DateOption(one.span, one.score, one.one, _citation(one, titles)) for one in options
+    )
+
+
+def _ranked(
+    question: str, evidence: Sequence[Evidence], people: Sequence[str] | None
+) -> tuple[Wanted, list[_Candidate]]:
+    """What is wanted, and the sentences that may hold it, best first; none where all are weak."""
     stems = Stems()
     speakers = people if people is not None else sorted({e.message.speaker for e in evidence})
     named = named_participants(question, speakers)
@@ -146,16 +193,7 @@ def extract_answer(
         times=_times(evidence),
     )
     found = sorted(_candidates(evidence, said, asked), key=lambda one: -one.score)
-    if not found or _is_weak(found[0], asked.want, said):
-        return Extract("", found=False)
-    chosen = _chosen(found, asked.want)
-    text = ", ".join(dict.fromkeys(one.span for one in chosen))
-    cited = {one.one.message.id: one for one in reversed(chosen)}
-    return Extract(
-        text=text,
-        found=True,
-        citations=tuple(_citation(one, titles) for one in reversed(cited.values())),
-    )
+    return want, [] if not found or _is_weak(found[0], want, said) else found
 
 
 def _whole(message: Message) -> str:
