@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from localmem.recall.deep.bench import Bench
 
 _LONGEST_QUERY = 300
+_REPLY_SHARE = 0.9
+"""How well a reply fits, as a share of how well the question before it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,19 +257,26 @@ def _opened(
 
 
 def _best_messages(bench: Bench, session_id: SessionId, query: str, most: int) -> list[Evidence]:
-    """The session's messages that fit best, by the searches' score, then by shared words."""
+    """The session's messages that fit best, by the searches' score, then by shared words.
+
+    A reply fits nearly as well as the question that it follows.
+    """
     relevance = bench.state.relevance()
     question = bench.state.question
     wanted = question.terms | question.stems.of_text(query)
     already = bench.state.view(session_id, Layer.RAW)
     held = {number for line in (already.lines if already else ()) for number in line.message_ids}
     ranked = []
+    asked_fit = asked_shared = 0.0
     for one in bench.messages_of(session_id).values():
         message = one.message
-        shared = len(wanted & question.stems.of_text(message.whole_text))
-        fit = relevance.get(message.id, 0.0)
+        shared = float(len(wanted & question.stems.of_text(message.whole_text)))
+        fit = max(relevance.get(message.id, 0.0), _REPLY_SHARE * asked_fit)
+        shared = max(shared, _REPLY_SHARE * asked_shared)
         if message.id not in held and (fit > 0 or shared):
             ranked.append((-fit, -shared, message.id, one))
+        asks = message.text.rstrip().endswith("?")
+        asked_fit, asked_shared = (fit, shared) if asks else (0.0, 0.0)
     ranked.sort(key=lambda row: row[:3])
     return [row[3] for row in ranked[:most]]
 
