@@ -7,9 +7,11 @@ with Memory.open() as memory:
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -24,8 +26,10 @@ from localmem.errors import (
     ModelNotFoundError,
     RecordNotFoundError,
     StoreError,
+    StoreLockedError,
     UsageError,
 )
+from localmem.jobs.turns import Turns
 from localmem.ports import Clock, Embedder, LayerReader, Llm
 from localmem.shelf import ModelShelf
 from localmem.store import Store
@@ -43,21 +47,27 @@ from localmem.types import (
     MemoryStats,
     ModelRole,
     Progress,
+    QueueStatus,
     SearchFilter,
     SearchResult,
     Session,
     SessionId,
     SessionView,
     TraceStep,
+    WarmReport,
     WorkReport,
 )
 
 if TYPE_CHECKING:
     from localmem.importers import Export
+    from localmem.jobs.warmer import Warmer
+    from localmem.jobs.warming import Wanted, Warming
     from localmem.layers.cache import LayerModel
     from localmem.layers.materialise import Materialiser
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Sources
+
+_log = logging.getLogger(__name__)
 
 OnProgress = Callable[[Progress], None]
 
@@ -143,6 +153,9 @@ class Memory:
         self._embedder: Embedder | None = None
         self._llms: dict[str, Llm] = {}
         self._models_lock = threading.RLock()
+        self._turns = Turns()
+        self._warmers: list[Warmer] = []
+        self._uses: Counter[SessionId] = Counter()
         self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
         self._layers: Materialiser | None = None
 
@@ -188,7 +201,11 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Give the file and the models back."""
+        """Give the file and the models back; what warms in the background stops first."""
+        for warmer in self._warmers:
+            warmer.stop()
+        self._warmers.clear()
+        self._count_opened()
         for owned in (*self._llms.values(), self._embedder, self._store):
             if owned is not None:
                 owned.close()
@@ -336,6 +353,35 @@ class Memory:
         self._keep_small()
         return self._work_report(summaries, made, time.perf_counter() - started)
 
+    def warm(
+        self,
+        wanted: Wanted | None = None,
+        *,
+        on_progress: Callable[[QueueStatus], None] | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> WarmReport:
+        """Let the language model make layers ahead, for the sessions most likely to be wanted.
+
+        It gives way to questions of other threads and processes; what is finished is stored at
+        once, so that a later call goes on there. `stop` ends it where it says True.
+
+        Raises:
+            ModelError: there is no language model that writes better layers than the rules do.
+        """
+        warming = self._warming(wanted)
+        return warming.run(warming.prepare(self._turns, on_change=on_progress, stop_when=stop))
+
+    def warmer(self, wanted: Wanted | None = None, *, idle_s: float = 20.0) -> Warmer:
+        """The same in a thread of its own, for programs that stay open; `start` begins it.
+
+        It works only while no question was asked for `idle_s`; `close` stops it.
+        """
+        from localmem.jobs.warmer import Warmer
+
+        warmer = Warmer(lambda: self._warming(wanted), self._turns.after(idle_s))
+        self._warmers.append(warmer)
+        return warmer
+
     # --- Finding and asking -----------------------------------------------------------------
 
     def search(
@@ -355,13 +401,14 @@ class Memory:
         """
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="say it in words")
-        return self._finder.search(
-            query,
-            k=k or self._config.search.results,
-            mode=mode or self._config.search.mode,
-            limits=limits or SearchFilter(),
-            asked_at=asked_at or self._clock.now(),
-        )
+        with self._turns.question():
+            return self._finder.search(
+                query,
+                k=k or self._config.search.results,
+                mode=mode or self._config.search.mode,
+                limits=limits or SearchFilter(),
+                asked_at=asked_at or self._clock.now(),
+            )
 
     def ask(
         self,
@@ -390,10 +437,10 @@ class Memory:
         wanted = depth or Depth(self._config.ask.depth)
         spending = budget or self._budget()
         deep = _DeepCall(asked, limits or SearchFilter(), spending, on_token, on_step)
-        with self._models_lock:
+        with self._turns.question(), self._models_lock:
             chosen, llm, notices = self._reader(wanted, asked)
             if chosen is Depth.DEEP:
-                return self._ask_deeply(deep)
+                return self._opened_for(self._ask_deeply(deep))
             answer = answer_question(
                 replace(asked, notices=(*asked.notices, *notices)),
                 depth=chosen,
@@ -403,8 +450,8 @@ class Memory:
             )
             goes_on = wanted is Depth.AUTO and chosen is Depth.DIRECT and is_doubtful(answer)
             if goes_on and answer.complete and self._steers():
-                return self._ask_deeply(replace(deep, before=answer))
-            return answer
+                return self._opened_for(self._ask_deeply(replace(deep, before=answer)))
+            return self._opened_for(answer)
 
     def doors(self, *, asked_at: datetime, limits: SearchFilter | None = None) -> Sources:
         """What a deep question may read of this memory; `answer_deeply` takes it."""
@@ -467,14 +514,17 @@ class Memory:
         from localmem.layers.views import session_view
 
         told = _Teller(on_progress)
-        return session_view(
-            self._store,
-            self.layers,
-            session_id,
-            layer,
-            seconds=seconds,
-            on_done=lambda done, total: told("reading", done, total, "messages"),
-        )
+        with self._turns.question():
+            view = session_view(
+                self._store,
+                self.layers,
+                session_id,
+                layer,
+                seconds=seconds,
+                on_done=lambda done, total: told("reading", done, total, "messages"),
+            )
+        self._uses[session_id] += 1
+        return view
 
     def export_markdown(
         self, folder: Path, *, make: bool = False, on_progress: OnProgress | None = None
@@ -613,6 +663,37 @@ class Memory:
         if not (whole_session or self._models.reads_well(ModelRole.LAYERS)):
             return None
         return LayerModel(self._loaded_llm(ModelRole.LAYERS), whole_session)
+
+    def _warming(self, wanted: Wanted | None) -> Warming:
+        from localmem.jobs.warming import Wanted, Warming, WarmModel
+
+        self._count_opened()
+        windows = self._models.passes("whole_session", ModelRole.LAYERS)
+        key = self._models.llm_key(ModelRole.LAYERS)
+        if not (windows or self._models.reads_well(ModelRole.LAYERS)):
+            raise ModelError(
+                f"{key} writes no better layers than the rules do: nothing was made",
+                hint="take a larger model: localmem models list",
+            )
+        if "://" in key:  # the server alone knows the name of its model
+            key = self._loaded_llm(ModelRole.LAYERS).model_id
+        model = WarmModel(key, windows, lambda: self._loaded_llm(ModelRole.LAYERS))
+        return Warming(self._store, model, self.layers, wanted or Wanted())
+
+    def _opened_for(self, answer: Answer) -> Answer:
+        """The answer, its sessions counted as opened."""
+        self._uses.update({citation.session_id for citation in answer.citations})
+        return answer
+
+    def _count_opened(self) -> None:
+        """Store how often sessions were opened; where the memory is busy, these are not counted."""
+        opened, self._uses = self._uses, Counter()
+        if not opened:
+            return
+        try:
+            self._store.count_opened(opened)
+        except StoreLockedError as error:
+            _log.info("the sessions that were opened are not counted: %s", error.message)
 
     def _budget(self) -> Budget:
         seconds = self._config.ask.seconds

@@ -1,4 +1,4 @@
-"""Who may use the language model now: a question always goes before background work.
+"""Whether a question runs now: it always goes before background work.
 
 Between processes the file lock sees to that; here it is the threads of one process. Background
 work is told to stop between two steps and tries again later, so that a question waits for one step
@@ -9,25 +9,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from localmem.ports import JsonSchema, Llm
-from localmem.types import ChatMessage, Choice, Completion
-
-Check = Callable[[], None]
-"""Raises PostponedError where background work must stop."""
 
 
 class Turns:
-    """The questions that run now, and the checks of the threads that work in the background."""
+    """The questions that run now in this process, and how long ago the last one ended."""
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._changed = threading.Condition()
         self._questions = 0
         self._last_question = -float("inf")
-        self._local = threading.local()
 
     @contextmanager
     def question(self) -> Iterator[None]:
@@ -61,22 +54,6 @@ class Turns:
         """Whether nothing was asked for so long, as a queue of background work wants to know it."""
         return Quiet(self, idle_s)
 
-    @contextmanager
-    def background(self, check: Check) -> Iterator[None]:
-        """What this thread asks of a `TurnTakingLlm` is background work that `check` may stop."""
-        before = self.check
-        self._local.check = check
-        try:
-            yield
-        finally:
-            self._local.check = before
-
-    @property
-    def check(self) -> Check | None:
-        """The check of this thread; None where it works for a question."""
-        found: Check | None = getattr(self._local, "check", None)
-        return found
-
 
 class Quiet:
     """Questions as background work sees them that waits for some idle time after each."""
@@ -96,108 +73,3 @@ class Quiet:
             self._turns.wait_for_quiet(timeout_s)
         else:
             time.sleep(min(timeout_s, max(self._idle_s - self._turns.quiet_s(), 0.0)))
-
-
-class TurnTakingLlm:
-    """A language model whose background callers stop when a question comes.
-
-    Raises PostponedError, beside what the model raises, in threads inside `Turns.background`.
-    """
-
-    def __init__(self, llm: Llm, turns: Turns) -> None:
-        self._llm = llm
-        self._turns = turns
-
-    @property
-    def model_id(self) -> str:
-        return self._llm.model_id
-
-    @property
-    def context_tokens(self) -> int:
-        return self._llm.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        return self._llm.count_tokens(text)
-
-    def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        max_tokens: int,
-        schema: JsonSchema | None = None,
-        grammar: str | None = None,
-        reply_prefix: str = "",
-        on_token: Callable[[str], None] | None = None,
-    ) -> Completion:
-        """As the model does it; stopped between two tokens."""
-        check = self._turns.check
-        if check is not None:
-            check()
-        return self._llm.complete(
-            messages,
-            max_tokens=max_tokens,
-            schema=schema,
-            grammar=grammar,
-            reply_prefix=reply_prefix,
-            on_token=_checked(on_token, check),
-        )
-
-    def complete_many(
-        self,
-        prompts: Sequence[Sequence[ChatMessage]],
-        *,
-        max_tokens: int,
-        schema: JsonSchema | None = None,
-        grammar: str | None = None,
-        reply_prefixes: Sequence[str] = (),
-        on_done: Callable[[int, Completion], None] | None = None,
-        on_step: Check | None = None,
-    ) -> list[Completion]:
-        """As the model does it; stopped between two steps."""
-        check = self._turns.check
-        if check is not None:
-            check()
-        return self._llm.complete_many(
-            prompts,
-            max_tokens=max_tokens,
-            schema=schema,
-            grammar=grammar,
-            reply_prefixes=reply_prefixes,
-            on_done=on_done,
-            on_step=_both(check, on_step),
-        )
-
-    def choose(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice:
-        """As the model does it."""
-        check = self._turns.check
-        if check is not None:
-            check()
-        return self._llm.choose(messages, options)
-
-    def close(self) -> None:
-        self._llm.close()
-
-
-def _checked(
-    on_token: Callable[[str], None] | None, check: Check | None
-) -> Callable[[str], None] | None:
-    if check is None:
-        return on_token
-
-    def told(piece: str) -> None:
-        check()
-        if on_token is not None:
-            on_token(piece)
-
-    return told
-
-
-def _both(first: Check | None, second: Check | None) -> Check | None:
-    if first is None or second is None:
-        return first or second
-
-    def step() -> None:
-        first()
-        second()
-
-    return step

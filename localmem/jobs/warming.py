@@ -70,7 +70,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerModel:
+class WarmModel:
     """The model for layers, by what may be known without loading it.
 
     `windows`: it passed the self-test for whole sessions.
@@ -87,7 +87,7 @@ class Warming:
     def __init__(
         self,
         store: Store,
-        model: LayerModel,
+        model: WarmModel,
         maker: LayerMaker,
         wanted: Wanted,
         *,
@@ -171,7 +171,7 @@ class Warming:
     def _facts(self, session: Session) -> Callable[[Check, OnPart], LayerCost]:
         def run(check: Check, told: OnPart) -> LayerCost:
             made = self._maker.facts(session.id, check=check, on_done=_as_turns(session, told))
-            self._with_facts += 1
+            self._with_facts += not made.notices
             return made.cost
 
         return run
@@ -179,7 +179,7 @@ class Warming:
     def _notes(self, session: Session) -> Callable[[Check, OnPart], LayerCost]:
         def run(check: Check, told: OnPart) -> LayerCost:
             made = self._maker.notes(session.id, check=check, on_done=_as_turns(session, told))
-            self._with_notes += 1
+            self._with_notes += not made.notices
             return made.cost
 
         return run
