@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli import history, models, questions, screen, upkeep
+from localmem.cli import history, models, questions, screen, upkeep, warming
 from localmem.cli.shared import Settings
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("show")(history.show)
 app.command("export")(history.export)
 app.add_typer(models.models, name="models")
 app.command("work")(upkeep.work)
+app.command("warm")(warming.warm)
 app.command("reindex")(upkeep.reindex)
 app.command("stats")(upkeep.stats)
 app.command("doctor")(upkeep.doctor)

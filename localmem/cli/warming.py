@@ -1,0 +1,126 @@
+"""The command that lets the language model work ahead, with its line of progress."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from localmem.cli.shared import JsonFlag, messages, opened, output, print_json
+from localmem.errors import UsageError
+from localmem.types import Layer, QueueState
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from localmem.types import QueueStatus, WarmReport
+
+_LAYERS = {"L0": Layer.SUMMARY, "L1": Layer.FACTS, "L2": Layer.NOTES}
+
+
+def warm(
+    context: typer.Context,
+    hours: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="N", help="Stop after so long; a later run goes on there."),
+    ] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(metavar="L0|L1|L2", help="Only this layer; default: L0 and L1."),
+    ] = None,
+    sessions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the N most useful sessions.")
+    ] = None,
+    json_: JsonFlag = False,
+) -> None:
+    """Let the language model work ahead: better summaries, facts, notes."""
+    from localmem.jobs.warming import DEFAULT_LAYERS, Wanted
+
+    layers = DEFAULT_LAYERS if layer is None else (_layer(layer),)
+    wanted = Wanted(layers, sessions, None if hours is None else hours * 3600)
+    with opened(context) as memory, _line(quiet=json_) as draw:
+        report = memory.warm(wanted, on_progress=draw)
+    if json_:
+        print_json(report)
+    else:
+        _print_report(output(), report)
+
+
+def _layer(text: str) -> Layer:
+    if text.upper() not in _LAYERS:
+        raise UsageError(f"--layer is '{text}', want L0, L1 or L2", hint="--layer L0")
+    return _LAYERS[text.upper()]
+
+
+@contextlib.contextmanager
+def _line(*, quiet: bool) -> Iterator[Callable[[QueueStatus], None]]:
+    """A callback that draws how far it is, on one line of stderr."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda status: None
+        return
+    from rich import progress
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TextColumn("{task.completed:,.0f} of {task.total:,.0f} turns"),
+        progress.TextColumn("{task.fields[rate]}"),
+    )
+    with progress.Progress(*columns, console=messages(), transient=True) as bars:
+        task = bars.add_task("warming", total=1, rate="")
+
+        def draw(status: QueueStatus) -> None:
+            waits = status.state is QueueState.PAUSED
+            bars.update(
+                task,
+                description="waiting for a question" if waits else "warming",
+                completed=status.done,
+                total=max(status.total, 1),
+                rate=rate_of(status),
+            )
+
+        yield draw
+
+
+def rate_of(status: QueueStatus) -> str:
+    """ "31 tokens/s, 12 min left", as far as it is known."""
+    told = []
+    if status.tokens_per_s:
+        told.append(f"{status.tokens_per_s:.0f} tokens/s")
+    if status.seconds_left is not None:
+        told.append(f"{_duration(status.seconds_left)} left")
+    return ", ".join(told)
+
+
+def _print_report(console: Console, report: WarmReport) -> None:
+    if report.model_id is None:
+        console.print("nothing to do: every layer that was asked for is there")
+        return
+    console.print(
+        f"made {report.summaries_made:,} summaries (kept {report.summaries_kept:,} as they were), "
+        f"facts of {report.sessions_with_facts:,} and notes of {report.sessions_with_notes:,} "
+        f"sessions in {_duration(report.seconds)}"
+    )
+    console.print(
+        f"{report.model_id}: {report.cost.evaluated_tokens:,} tokens read, "
+        f"{report.cost.completion_tokens:,} written",
+        style="dim",
+    )
+    if report.unread or report.failed:
+        console.print(
+            f"{report.unread:,} replies could not be read, {report.failed:,} jobs failed: "
+            "localmem doctor",
+            style="yellow",
+        )
+    if report.left:
+        console.print(f"{report.left:,} turns are left: run it again to go on")
+
+
+def _duration(seconds: float) -> str:
+    """A length of time as people say it: "40 s", "12 min", "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
