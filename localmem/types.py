@@ -572,7 +572,8 @@ class Trace:
 
     `model_calls` counts replies and choices. `opened_share` is the share of the whole history's
     text that was opened as raw text, facts or notes, None where it was not counted; `deepest` is
-    the finest layer that was opened.
+    the finest layer that was opened. `opened` gives the finest layer of each session of which
+    more than summaries was opened.
     """
 
     depth: Depth
@@ -587,6 +588,7 @@ class Trace:
     model_calls: int = 0
     opened_share: float | None = None
     deepest: Layer | None = None
+    opened: Mapping[SessionId, Layer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -346,7 +346,7 @@ def _step(tool: str, arguments: str, tokens: int, began: float) -> TraceStep:
 def _finished(
     asked: Asked, outcome: _Outcome, depth: Depth, llm: Llm | None, seconds: float
 ) -> Answer:
-    opened = {one.message.session_id for one in outcome.opened}
+    opened = {one.message.session_id: Layer.RAW for one in outcome.opened}
     return Answer(
         question=asked.question,
         asked_at=asked.asked_at,
@@ -363,6 +363,7 @@ def _finished(
             completion_tokens=outcome.completion_tokens,
             seconds=seconds,
             model_id=llm.model_id if llm is not None and depth is not Depth.INSTANT else None,
+            opened=opened,
         ),
         complete=outcome.complete,
         notices=tuple(outcome.notices),

@@ -170,6 +170,7 @@ def _trace(bench: Bench) -> Trace:
         model_calls=meter.calls,
         opened_share=_opened_share(bench),
         deepest=max((view.layer for view in state.views.values()), default=None),
+        opened=state.opened_sessions(),
     )
 
 

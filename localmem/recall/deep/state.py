@@ -69,7 +69,8 @@ class State:
     """One deep question in the making.
 
     `candidates` are kept best first. `size_reflected` is how much was open at the last
-    reflection; `waiting` holds queries that wait for their search. `stopped` says what ended the
+    reflection; `waiting` holds queries that wait for their search; `sufficient` is what the last
+    reflection said of it. `stopped` says what ended the
     loop before it converged: "" or "steps", "seconds", "tokens".
     """
 
@@ -91,6 +92,7 @@ class State:
     nudges: int = 0
     nudged: bool = False
     converged: bool = False
+    sufficient: bool = False
     decision: int = 0
     stopped: str = ""
     steps: list[TraceStep] = field(default_factory=list)
@@ -150,6 +152,10 @@ class State:
         width = (high - low) or 1.0
         return {number: (one.score - low) / width for number, one in self.candidates.items()}
 
-    def opened_sessions(self) -> set[SessionId]:
-        """Sessions of which more than the L0 lines was opened."""
-        return {view.session_id for view in self.views.values() if view.layer > Layer.SUMMARY}
+    def opened_sessions(self) -> dict[SessionId, Layer]:
+        """Sessions of which more than the L0 lines was opened, each with its finest layer."""
+        opened: dict[SessionId, Layer] = {}
+        for view in sorted(self.views.values(), key=lambda view: (view.session_id, view.layer)):
+            if view.layer > Layer.SUMMARY:
+                opened[view.session_id] = view.layer
+        return opened
