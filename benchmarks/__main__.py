@@ -10,7 +10,9 @@ COMMANDS = {
     "retrieval": ("benchmarks.retrieval", "recall of gold messages and sessions, speed"),
     "train-fusion": ("benchmarks.train_fusion", "learn the shipped fusion weights"),
     "answers": ("benchmarks.answers", "token F1 of answers"),
+    "facts": ("benchmarks.facts", "facts and notes against LoCoMo's observations"),
     "speed": ("benchmarks.speed", "importing and finding against their own yardsticks"),
+    "ablation": ("benchmarks.ablation", "the deep depth with its parts switched off"),
     "compare": ("benchmarks.compare", "paired intervals between two runs of answers"),
     "engines": ("benchmarks.engines", "language-model engines side by side"),
 }

@@ -21,6 +21,9 @@ _LONGEST_WORDS = 60
 _LEAST_WORDS = 3
 _SHORTENED = 120
 
+EXPECTED_PACE_S = 1.5
+"""Seconds a message until a model's own pace is known: about a 1.5B model on two cores."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -64,10 +67,21 @@ Check = Callable[[], None]
 
 @dataclass(slots=True)
 class Work:
-    """One run over a session: what it costs, and the check between its steps."""
+    """One run over a session: what it costs, the check between its steps, and how fast it is.
+
+    `seconds_left` gives None where there is no limit; `pace_s` are the seconds that one message
+    takes, as far as that is known.
+    """
 
     check: Check
+    seconds_left: Callable[[], float | None] = lambda: None
+    pace_s: float = EXPECTED_PACE_S
     tally: Tally = field(default_factory=Tally)
+
+    def room(self, most: int) -> int:
+        """How many messages to ask about at once, so that they can be done in time."""
+        left = self.seconds_left()
+        return most if left is None else max(1, min(most, int(left / self.pace_s)))
 
 
 def kept_lines(

@@ -43,6 +43,11 @@ class NoteKeeper:
         self._failed: list[UnreadReply] = []
         self.unread = 0
 
+    @property
+    def done(self) -> int:
+        """How many messages were taken."""
+        return len(self._done)
+
     def on_draft(self, place: int, draft: list[Line] | Failure) -> None:
         """Take what the model said of one message."""
         if place in self._done or place not in self._wanted:

@@ -41,6 +41,7 @@ OnDone = Callable[[int, int], None]
 """Hears how many messages of how many are done."""
 
 _POLL_S = 0.05
+_LEAST_PACE_S = 0.01
 
 
 class _TimeIsUpError(Exception):
@@ -51,23 +52,32 @@ class _TimeIsUpError(Exception):
 class _Request:
     """One call: its limits, what it cost, and why something of it is made by rule."""
 
-    deadline: float | None
+    seconds: float | None
     check: Check | None
     stale_ok: bool
     on_done: OnDone | None
-    began: float = field(default_factory=time.monotonic)
+    monotonic: Callable[[], float]
     reason: str = ""
+    began: float = field(init=False)
     work: Work = field(init=False)
 
     def __post_init__(self) -> None:
-        self.work = Work(self.step)
+        self.began = self.monotonic()
+        self.work = Work(self.step, self.seconds_left)
 
     def step(self) -> None:
         """Raises where the time is up or the caller stops."""
         if self.check is not None:
             self.check()
-        if self.deadline is not None and time.monotonic() >= self.deadline:
+        left = self.seconds_left()
+        if left is not None and left <= 0:
             raise _TimeIsUpError
+
+    def seconds_left(self) -> float | None:
+        """How much of the time is left; None where there is no limit."""
+        if self.seconds is None:
+            return None
+        return self.began + self.seconds - self.monotonic()
 
     def tell(self, done: int, total: int) -> None:
         if self.on_done is not None:
@@ -77,7 +87,7 @@ class _Request:
         """All zero where no model was asked."""
         if self.work.tally.is_empty:
             return LayerCost()
-        return self.work.tally.cost(time.monotonic() - self.began)
+        return self.work.tally.cost(self.monotonic() - self.began)
 
     def notices(self, *, stale: bool, by_rule: bool) -> tuple[str, ...]:
         found = (OLDER if stale else "", self.reason if by_rule else "")
@@ -90,10 +100,18 @@ class Materialiser:
     Two processes may both make the same layer; the second stores the same rows again.
     """
 
-    def __init__(self, store: Store, model: Callable[[], LayerModel | None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        model: Callable[[], LayerModel | None],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         """`model` loads the model for layers; None, or ModelError: layers are made by rule."""
         self._store = store
         self._model = model
+        self._monotonic = monotonic
+        self._paces: dict[str, float] = {}
         self._cache = LayerCache(store)
         self._flights: dict[SessionId, threading.Lock] = {}
         self._guard = threading.Lock()
@@ -117,7 +135,7 @@ class Materialiser:
             RecordNotFoundError: there is no such session.
             PostponedError: `check` raised it; what was finished by then is stored.
         """
-        request = _request(seconds, check, on_done, stale_ok=stale_ok)
+        request = self._request(seconds, check, on_done, stale_ok=stale_ok)
         model = self._loaded(request, seconds)
         source = load_source(self._store, session_id)
         found = self._cache.fresh_facts(source, model)
@@ -149,7 +167,7 @@ class Materialiser:
             RecordNotFoundError: there is no such session.
             PostponedError: `check` raised it; what was finished by then is stored.
         """
-        request = _request(seconds, check, on_done, stale_ok=stale_ok)
+        request = self._request(seconds, check, on_done, stale_ok=stale_ok)
         model = self._loaded(request, seconds)
         source = load_source(self._store, session_id)
         places = _places(source, message_ids)
@@ -171,6 +189,17 @@ class Materialiser:
         """
         source = load_source(self._store, session_id)
         return len(self._cache.open_places(source, range(len(source.messages)), model))
+
+    def _request(
+        self,
+        seconds: float | None,
+        check: Check | None,
+        on_done: OnDone | None,
+        *,
+        stale_ok: bool,
+    ) -> _Request:
+        never = seconds is not None and seconds <= 0
+        return _Request(seconds, check, stale_ok or never, on_done, self._monotonic)
 
     def _loaded(self, request: _Request, seconds: float | None) -> LayerModel | None:
         request.reason = NO_TIME
@@ -256,6 +285,8 @@ class Materialiser:
         if not wanted:
             return
         keeper = NoteKeeper(self._store, source, model, wanted, request.tell)
+        request.work.pace_s = self._paces.get(model.llm.model_id, request.work.pace_s)
+        began = self._monotonic()
         with self._stopping(request) as stopped:
             try:
                 if model.whole_session:
@@ -267,6 +298,9 @@ class Materialiser:
                     )
             finally:
                 keeper.store()
+                if keeper.done:
+                    spent = self._monotonic() - began
+                    self._paces[model.llm.model_id] = max(spent / keeper.done, _LEAST_PACE_S)
         if stopped.failure is not None:
             request.reason = f"{stopped.failure.reason}: made by rule"
             keeper.keep_failure(stopped.failure)
@@ -292,14 +326,6 @@ class _Stopped:
 
     finished: bool = False
     failure: Failure | None = None
-
-
-def _request(
-    seconds: float | None, check: Check | None, on_done: OnDone | None, *, stale_ok: bool
-) -> _Request:
-    deadline = None if seconds is None else time.monotonic() + seconds
-    never = seconds is not None and seconds <= 0
-    return _Request(deadline, check, stale_ok or never, on_done)
 
 
 def _places(source: SessionSource, message_ids: Sequence[MessageId] | None) -> list[int]:

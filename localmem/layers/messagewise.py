@@ -26,7 +26,7 @@ from localmem.types import ChatMessage, Completion, Message
 
 PROMPT = "note_message"
 BATCH = 8
-"""Messages a call: what an engine decodes at once. Between calls the time is looked at."""
+"""Messages a call at most: what an engine decodes at once."""
 
 DOUBTFUL_BELOW = 1.0
 """Weight of a message's most telling sentence below which the model is asked first whether it
@@ -88,13 +88,17 @@ def write_notes(
     Raises:
         GenerationError: the engine failed; the message that was asked about has its draft.
     """
-    for some in _batches(source, _asked(llm, source, places, work, on_draft)):
+    for some in _by_speaker(source, _asked(llm, source, places, work, on_draft)):
         pages = {place: _Pages(_tasks(source, place)) for place in some}
         tasks = [task for page in pages.values() for task in page.tasks]
-        for begin in range(0, len(tasks), BATCH):
-            _run(llm, source, tasks[begin : begin + BATCH], work)
-            for place in [place for place, page in pages.items() if page.whole]:
-                on_draft(place, _draft(source, place, pages.pop(place).tasks))
+        while tasks:
+            size = work.room(BATCH)
+            now, tasks = tasks[:size], tasks[size:]
+            try:
+                _run(llm, source, now, work)
+            finally:
+                for place in [place for place, page in pages.items() if page.whole]:
+                    on_draft(place, _draft(source, place, pages.pop(place).tasks))
 
 
 def _asked(
@@ -119,16 +123,12 @@ def _tells_nothing(llm: Llm, source: SessionSource, place: int, work: Work) -> b
     return choice.probabilities[0] >= NOTHING_FROM
 
 
-def _batches(source: SessionSource, places: Sequence[int]) -> list[list[int]]:
+def _by_speaker(source: SessionSource, places: Sequence[int]) -> list[list[int]]:
     """Places by speaker, because each speaker has a grammar; in their order."""
     by_speaker: dict[str, list[int]] = {}
     for place in places:
         by_speaker.setdefault(source.messages[place].speaker, []).append(place)
-    return [
-        several[begin : begin + BATCH]
-        for several in by_speaker.values()
-        for begin in range(0, len(several), BATCH)
-    ]
+    return list(by_speaker.values())
 
 
 def _run(llm: Llm, source: SessionSource, tasks: Sequence[_Task], work: Work) -> None:

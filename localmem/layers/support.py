@@ -58,12 +58,13 @@ def grounds_of(source: SessionSource, places: Iterable[int]) -> Grounds:
         for message in messages
         for one in (*source.dates_of(message), *_written(message))
     ]
+    numbers = {*_numbers_in(text), *(str(day.year) for several in days for day in several)}
     days += [(m.said_at.date(), m.said_at.date()) for m in messages if m.said_at is not None]
     return Grounds(
         text=text.casefold(),
         stems=frozenset(word[:_STEM] for word in all_words),
         parts=frozenset(part for word in all_words for part in re.split(r"[-'’]", word)),
-        numbers=frozenset(_numbers_in(text)),
+        numbers=frozenset(numbers),
         days=tuple(days),
         speakers=(*source.speakers, *people),
         said_at=messages[-1].said_at if messages else None,

@@ -35,6 +35,7 @@ class Lease:
         # Two locks, as between processes: a thread that has just worked queues behind the others.
         self._thread_turn = threading.Lock()
         self._thread_lock = threading.RLock()
+        self._owner: int | None = None
         self._depth = 0
         self._writable = False
         self._connection: Connection | None = None
@@ -61,6 +62,8 @@ class Lease:
                     raise
                 self._end(may_stay_open=self._idle_s > 0)
         finally:
+            if self._depth == 0:
+                self._owner = None
             self._thread_lock.release()
 
     def close(self) -> None:
@@ -90,11 +93,16 @@ class Lease:
         return self._connection
 
     def _enter_thread(self) -> None:
+        if self._owner == threading.get_ident():
+            # Who waits at the turn waits for us: inside our own block we must not queue there.
+            self._thread_lock.acquire()
+            return
         if not self._thread_turn.acquire(timeout=self._patience_s):
             raise self._turnstile.refuse(self._patience_s)
         try:
             if not self._thread_lock.acquire(timeout=self._patience_s):
                 raise self._turnstile.refuse(self._patience_s)
+            self._owner = threading.get_ident()
         finally:
             self._thread_turn.release()
 
