@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from localmem.recall.deep.limits import Limits, Switches
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.mind import Mind
+from localmem.recall.deep.question import looks_compound
 from localmem.recall.deep.sources import Sources, tokens_of
 from localmem.recall.deep.state import State
 from localmem.recall.deep.tools import Call, Observation
@@ -48,8 +49,13 @@ class Bench:
         return self._messages[session_id]
 
     def split_by_model(self, text: str) -> tuple[str, ...]:
-        """The parts of a question as the controller's model splits it; () without one."""
-        return self.mind.split(text, self.limits.parts) if self.mind is not None else ()
+        """The parts of a question as the controller's model splits it.
+
+        () without a model, and where nothing in the question looks like more than one.
+        """
+        if self.mind is None or not looks_compound(text):
+            return ()
+        return self.mind.split(text, self.limits.parts)
 
     def record(self, call: Call, seen: Observation, began: float) -> None:
         """Puts a call into the trace and tells whoever listens."""

@@ -17,6 +17,9 @@ from localmem.recall.deep.tools import Call, run_call
 from localmem.types import Layer
 
 _WIDE_SHOWN = 20
+_SURELY_SHOWN = 5
+_LEAST_FIT = 0.25
+"""How well a message beyond the first must fit, to be worth opening its session."""
 
 
 def gather_evidence(bench: Bench, policy: Policy) -> None:
@@ -120,11 +123,12 @@ def _open_best(bench: Bench) -> None:
     if not bench.switches.read_raw or _facts_suffice(bench):
         return
     most = _WIDE_SHOWN if state.question.is_wide else bench.limits.shown
-    best = list(state.candidates.values())[:most]
-    wanted: dict[int, int] = {}
-    for one in best:
-        session_id = one.found.message.session_id
-        wanted[session_id] = wanted.get(session_id, 0) + 1
+    relevance = state.relevance()
+    best = [
+        one
+        for place, one in enumerate(list(state.candidates.values())[:most])
+        if place < _SURELY_SHOWN or relevance[one.found.message.id] >= _LEAST_FIT
+    ]
     held = {n for line in state.lines(least=Layer.RAW) for n in line.message_ids}
     for session_id in state.ranked_sessions:
         missing = [
@@ -140,4 +144,6 @@ def _open_best(bench: Bench) -> None:
 def _facts_suffice(bench: Bench) -> bool:
     state = bench.state
     written = [line for line in state.lines() if not line.by_rule and line.supported]
+    if state.sufficient and all(not line.by_rule for line in state.lines()):
+        return True
     return is_sufficient(written, state.question, state.parts)

@@ -50,12 +50,12 @@ class RulePolicy:
             return Decision(tuple(Call("search", query) for query in state.waiting))
         if state.converged:
             return Decision()
-        descents = legal_descents(bench)
-        if descents and not sufficient_by_rule(bench):
-            return Decision(descents)
-        if may_reflect(bench) and (state.nudged or not sufficient_by_rule(bench)):
+        if sufficient_by_rule(bench):
+            return Decision()
+        descents, reflects = legal_descents(bench), may_reflect(bench)
+        if reflects and (state.nudged or not descents or _wants_breadth(bench)):
             return Decision((Call("reflect"),))
-        return Decision()
+        return Decision(descents)
 
 
 class ModelPolicy:
@@ -143,6 +143,12 @@ def sufficient_by_rule(bench: Bench) -> bool:
     """Whether rules see an answer in V; asks no model."""
     state = bench.state
     return is_sufficient(list(state.lines()), state.question, state.parts)
+
+
+def _wants_breadth(bench: Bench) -> bool:
+    """Whether further sessions come before finer layers: once, where several facts are needed."""
+    question = bench.state.question
+    return (question.compound or question.is_wide) and not bench.state.reflected
 
 
 def _descent(bench: Bench, session_id: SessionId) -> Call | None:

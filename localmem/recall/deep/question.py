@@ -43,6 +43,12 @@ _ASK = r"(?:who|what|when|where|which|why|how)"
 _SECOND = re.compile(rf",? and (?={_ASK}\b)|\? +(?={_ASK}\b)|; +", re.IGNORECASE)
 _CLAUSE = re.compile(r",? \b(?:when|before|after|while|since) (?=\w+ \w+)", re.IGNORECASE)
 _BOTH = re.compile(r"\bboth\b ?", re.IGNORECASE)
+_CHAINED = re.compile(r"[’']s\b.*[’']s\b|\bof\b.*[’']s\b", re.IGNORECASE)
+_COMPOUND = re.compile(
+    r"\b(?:and|or|than|when|before|after|while|since|between|compared|difference|same|both)\b"
+    r"|[’']s\b.*[’']s\b|\bof\b.*[’']s\b|\b(?:who|whose|that|which) (?:\w+ed|was|is|has|had)\b.*\?",
+    re.IGNORECASE,
+)
 _LEAST_PART_WORDS = 2
 
 
@@ -52,7 +58,7 @@ class Question:
     without the people it names.
 
     `lists` asks for several things, `counts` for how many; both want a wide net. `verbatim` asks
-    for something said, which only raw text holds.
+    for something said, which only raw text holds; `compound` may need several facts.
     """
 
     text: str
@@ -65,6 +71,7 @@ class Question:
     lists: bool
     counts: bool
     verbatim: bool
+    compound: bool
     stems: Stems = field(compare=False)
 
     @property
@@ -94,6 +101,7 @@ def understand(text: str, asked_at: datetime, people: Sequence[str]) -> Question
         lists=lists,
         counts=counts,
         verbatim=want.kind is AnswerType.QUOTE or _VERBATIM.search(text) is not None,
+        compound=looks_compound(text),
         stems=stems,
     )
 
@@ -110,6 +118,16 @@ def described_dates(question: Question, dates: Sequence[ResolvedDate]) -> tuple[
         for one in dates
         if not is_absolute(one)
     )
+
+
+def looks_compound(text: str) -> bool:
+    """Whether a question may need several facts: worth a model's look where rules do not split."""
+    return _COMPOUND.search(text) is not None
+
+
+def is_chained(text: str) -> bool:
+    """Whether the person named is only where a chain begins: "the sister of Ana's partner"."""
+    return _CHAINED.search(text) is not None
 
 
 def split_question(text: str, most: int) -> tuple[str, ...]:

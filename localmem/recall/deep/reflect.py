@@ -16,6 +16,7 @@ from localmem.entities import content_words, entities
 from localmem.recall.deep.question import Question
 from localmem.recall.deep.state import Line, State
 from localmem.recall.deep.telling import is_sufficient
+from localmem.types import MessageId
 
 if TYPE_CHECKING:
     from localmem.recall.deep.bench import Bench
@@ -42,10 +43,10 @@ def reflect(bench: Bench) -> str:
     if not grown and not first:
         state.converged = True
         return "nothing new since the last reflection"
-    if sufficient(bench):
-        state.converged = not state.question.is_wide
-        if state.converged:
-            return "sufficient"
+    state.sufficient = sufficient(bench)
+    if state.sufficient:
+        state.converged = True
+        return "sufficient"
     queries = new_queries(bench)
     if not queries:
         state.converged = True
@@ -56,7 +57,10 @@ def reflect(bench: Bench) -> str:
 
 
 def sufficient(bench: Bench) -> bool:
-    """Whether V answers the question: by rule, or where rules see no answer, by the model."""
+    """Whether V answers the question: by rule, or where rules see no answer, by the model.
+
+    A wide question has enough only when a further search finds nothing new.
+    """
     state = bench.state
     if is_sufficient(list(state.lines()), state.question, state.parts):
         return True
@@ -66,19 +70,16 @@ def sufficient(bench: Bench) -> bool:
 
 
 def new_queries(bench: Bench) -> tuple[str, ...]:
-    """The model's queries and the rules', at most three, none like one that was tried."""
+    """The model's queries, where they are unlike those that were tried, and the rules'."""
     state = bench.state
     offered: list[str] = []
     if bench.mind is not None:
         shown = gathered(state)
         state.gap = bench.mind.gap(state.question.text, shown)
-        offered += bench.mind.queries(state.question.text, shown, state.tried)
-    offered += expansion_queries(state)
-    kept: list[str] = []
-    for query in offered:
-        if not is_like_any(query, [*state.tried, *kept]):
-            kept.append(query)
-    return tuple(kept[:_MOST_QUERIES])
+        for query in bench.mind.queries(state.question.text, shown, state.tried):
+            if not is_like_any(query, [*state.tried, *offered]):
+                offered.append(query)
+    return tuple(dict.fromkeys([*offered, *expansion_queries(state)]))[:_MOST_QUERIES]
 
 
 def expansion_queries(state: State) -> list[str]:
@@ -103,8 +104,11 @@ def is_like_any(query: str, others: Iterable[str]) -> bool:
 
 def gathered(state: State) -> str:
     """The best lines that are open, short, for a model to look at."""
-    best = best_lines(state, _SHOWN_LINES)
-    return "\n".join(f"- {_short(line.text)}" for line in best) or "- nothing yet"
+    best: dict[MessageId, Line] = {}
+    for line in best_lines(state, state.size):
+        best.setdefault(line.message_ids[0], line)
+    shown = list(best.values())[:_SHOWN_LINES]
+    return "\n".join(f"- {_short(line.text)}" for line in shown) or "- nothing yet"
 
 
 def best_lines(state: State, most: int) -> list[Line]:

@@ -21,6 +21,9 @@ from localmem.types import (
     TurnId,
 )
 
+_LEAST_FIT = 0.05
+"""Of a message that a query found at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -146,11 +149,14 @@ class State:
         return fresh
 
     def relevance(self) -> Mapping[MessageId, float]:
-        """How well each found message fits, between 0 and 1."""
+        """How well each found message fits, above 0 and up to 1."""
         scores = [one.score for one in self.candidates.values()]
         low, high = min(scores, default=0.0), max(scores, default=0.0)
         width = (high - low) or 1.0
-        return {number: (one.score - low) / width for number, one in self.candidates.items()}
+        return {
+            number: _LEAST_FIT + (1 - _LEAST_FIT) * (one.score - low) / width
+            for number, one in self.candidates.items()
+        }
 
     def opened_sessions(self) -> dict[SessionId, Layer]:
         """Sessions of which more than the L0 lines was opened, each with its finest layer."""

@@ -1,8 +1,8 @@
 """Whether a line answers the question as far as rules can see: its words, and a span of the kind.
 
 APDMem leaves sufficiency to a large model's reflection; without one, a line is telling when it
-holds at least half of the question's content words and a span of what is asked that the question
-does not hold itself.
+holds at least half of the question's content words (more where the question may need several
+facts) and a span of the asked kind that the question does not hold itself.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from localmem.recall.spans import find_span
 from localmem.types import AnswerType, Evidence, Layer
 
 LEAST_SHARE = 0.5
+COMPOUND_SHARE = 0.75
 _LEAST_NEAR = 0.3
 
 
@@ -27,7 +28,8 @@ def judged(line: Line, question: Question, *, speaker: str = "") -> Line:
     """
     words = question.stems.of_text(f"{speaker} {line.text}")
     share = len(words & question.terms) / len(question.terms) if question.terms else 0.0
-    telling = share >= LEAST_SHARE and span_of(line, question) is not None
+    least = COMPOUND_SHARE if question.compound else LEAST_SHARE
+    telling = share >= least and span_of(line, question) is not None
     return replace(line, share=share, telling=telling)
 
 

@@ -20,6 +20,7 @@ from localmem.recall.citations import Support, find_support
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.meter import OutOfTimeError
 from localmem.recall.deep.notes import OrganisedNotes
+from localmem.recall.deep.question import is_chained
 from localmem.recall.evidence import show_evidence
 from localmem.recall.extract import extract_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
@@ -132,7 +133,7 @@ class Writer:
         support = find_support(written.text, question.text, notes.sources, self.titles)
         cited = list(zip(support.sources, support.citations, strict=True))
         reason = about_somebody_else(question.text, cited, notes.sources, question.people)
-        if reason:
+        if reason and not is_chained(question.text):
             written.text = NOT_FOUND
             written.notices.append(reason)
             return written
