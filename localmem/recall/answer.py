@@ -53,7 +53,8 @@ class Asked:
 
     `evidence` is best first. `people` are the names of the participants where people talk among
     themselves; by default they are told from the evidence. `notices` are what finding had to
-    say; `search_seconds` is what it took, and counts towards the budget.
+    say; `search_seconds` is what it took, and counts towards the budget. `remarks` are lines to
+    show below the messages: notes on them, a first guess.
     """
 
     question: str
@@ -64,6 +65,7 @@ class Asked:
     people: Sequence[str] | None = None
     notices: tuple[str, ...] = ()
     search_seconds: float = 0.0
+    remarks: str = ""
 
     @classmethod
     def from_search(cls, result: SearchResult, asked_at: datetime) -> Asked:
@@ -193,7 +195,7 @@ def _answer_directly(
     prompt = load_prompt("answer_question")
     question = _with_dates(asked.question, asked.asked_at)
     began = time.perf_counter()
-    room, by_budget = reader.room_for_evidence(f"{prompt.text}\n{question}")
+    room, by_budget = reader.room_for_evidence(f"{prompt.text}\n{asked.remarks}\n{question}")
     shown = show_evidence(
         asked.evidence, asked.question, limit_tokens=room, count_tokens=reader.llm.count_tokens
     )
@@ -209,7 +211,8 @@ def _answer_directly(
     if not shown.messages or reader.out_of_time:
         _fall_back(asked, outcome)
         return
-    messages = prompt.messages(memory=shown.block, question=question)
+    memory = f"{shown.block}\n{asked.remarks}".strip()
+    messages = prompt.messages(memory=memory, question=question)
     dates = (
         date_options(asked.question, outcome.opened, asked.titles, people=asked.people)
         if choose_dates

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 from localmem.errors import GenerationError
 from localmem.ports import Llm
-from localmem.types import Budget, ChatMessage, Choice, Completion
+from localmem.types import Budget, ChatMessage, Choice, Completion, Trace
 
 _SPARE = 1.3
 """Estimates of time are taken this much too long."""
-_TEMPLATE_TOKENS = 160
 
 
 class OutOfTimeError(Exception):
@@ -154,13 +153,13 @@ class Meter:
         self._busy_s += time.perf_counter() - began
         return choice
 
-    def room(self, llm: Llm, fixed: str, reply_tokens: int) -> tuple[int, bool]:
-        """Tokens left for evidence beside a fixed text, and whether the budget sets the limit."""
-        taken = llm.count_tokens(fixed) + _TEMPLATE_TOKENS + reply_tokens
-        room, left = llm.context_tokens - taken, self.tokens_left
-        if left is not None and left - taken < room:
-            return left - taken, True
-        return room, False
+    def add(self, trace: Trace, llm: Llm | None) -> None:
+        """Counts what an answer by the direct depth took."""
+        if llm is not None and trace.prompt_tokens:
+            self._models.add(llm.model_id)
+        self.calls += max(trace.model_calls, int(trace.prompt_tokens > 0))
+        self.prompt_tokens += trace.prompt_tokens
+        self.completion_tokens += trace.completion_tokens
 
     def _begin(self, llm: Llm, calls: int = 1) -> float:
         self._models.add(llm.model_id)

@@ -1,38 +1,27 @@
 """From organised notes to an answer (APDMem, Figure 10): evidence first, the draft last.
 
-What the model writes is checked: names, numbers and dates of the answer must stand in the notes
-or follow from them; else it is asked once more without the draft; else nothing was found.
+The reply is the direct depth's own (`recall.answer`): its prompt, its checks, its way with dates.
+A wide question is answered from its list. Either way names, numbers and dates of the answer must
+stand in the messages or follow from them; else the model is asked once more without the draft;
+else nothing was found.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from localmem.entities import entities
 from localmem.errors import GenerationError
 from localmem.ports import Llm
-from localmem.prompts import load_prompt
+from localmem.recall.answer import Asked, answer_question
 from localmem.recall.citations import Support, find_support
 from localmem.recall.deep.bench import Bench
-from localmem.recall.deep.meter import OutOfTimeError
+from localmem.recall.deep.founded import is_founded
 from localmem.recall.deep.notes import OrganisedNotes
 from localmem.recall.deep.question import is_chained
-from localmem.recall.evidence import show_evidence
-from localmem.recall.extract import extract_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
-from localmem.recall.reply import plain_line
-from localmem.types import AnswerType, Citation, Layer, SessionId
-from localmem.words import Analyser
-
-REPLY_TOKENS = 48
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-)
+from localmem.types import Answer, Budget, Citation, Depth, Layer, SessionId
 
 
 @dataclass(slots=True)
@@ -51,81 +40,79 @@ class Writer:
     """Writes answers of one question. `llm` None: the answer is extracted."""
 
     bench: Bench
-    titles: dict[SessionId, str]
+    titles: Mapping[SessionId, str]
     llm: Llm | None
     on_token: Callable[[str], None] | None = None
 
     def write(self, notes: OrganisedNotes, draft: str = "") -> Written:
-        """The answer, checked against the notes."""
+        """The answer, checked against the messages behind the notes."""
         if not notes.facts:
             return Written(NOT_FOUND)
+        if notes.items and not self.bench.state.question.counts:
+            return self._judged(self._listed(notes), notes)
         if self.llm is None:
             return self._extracted(notes)
-        reply = self._reply(notes, draft)
-        if reply.text and self._is_unfounded(reply.text, notes) and draft:
-            reply = self._reply(notes, "")
-        if not reply.text and not reply.complete:
-            return self._extracted(notes, cut_short=True)
-        if self._is_unfounded(reply.text, notes):
-            reply.notices.append(f"the model said “{reply.text}”, which no message says")
-            reply.text = ""
-        return self._judged(reply, notes)
+        written = self._replied(notes, draft)
+        if draft and not self._is_founded(written, notes):
+            written = self._replied(notes, "")
+        if not self._is_founded(written, notes):
+            written.notices.append(f"the model said “{written.text}”, which no message says")
+            written.text = ""
+        return self._judged(written, notes)
 
-    # --- With a model ---------------------------------------------------------------------
+    def _listed(self, notes: OrganisedNotes) -> Written:
+        """The list itself: what more than one message names first."""
+        text = ", ".join(one.text for one in notes.items)
+        if self.on_token is not None:
+            self.on_token(text)
+        return Written(text)
 
-    def _reply(self, notes: OrganisedNotes, draft: str) -> Written:
-        """One reply of the model; "" where there was no time for it or the model failed."""
-        assert self.llm is not None  # noqa: S101  # write() has looked
+    def _replied(self, notes: OrganisedNotes, draft: str) -> Written:
+        """The model's reply; "" where it failed."""
         began = time.perf_counter()
-        said: list[str] = []
-        prompt = load_prompt("answer_question")
-        question = _question_line(self.bench)
-        remarks = _remarks(notes, draft)
-        room, by_budget = self.bench.meter.room(
-            self.llm, f"{prompt.text}\n{remarks}\n{question}", REPLY_TOKENS
-        )
-        shown = show_evidence(
-            notes.facts,
-            self.bench.state.question.text,
-            limit_tokens=room,
-            count_tokens=self.llm.count_tokens,
-        )
-        written = Written(complete=not (shown.dropped and by_budget))
-        if not shown.messages or self.bench.meter.exhausted():
-            return Written(complete=False)
-        messages = prompt.messages(memory=f"{shown.block}\n{remarks}".strip(), question=question)
+        meter = self.bench.meter
+        budget = Budget(tokens=meter.tokens_left, seconds=meter.seconds_left)
         try:
-            done = self.bench.meter.complete(
-                self.llm,
-                messages,
-                max_tokens=REPLY_TOKENS,
-                on_token=lambda token: self._hear(token, said),
+            answer = answer_question(
+                self._asked(notes, draft),
+                depth=Depth.DIRECT,
+                llm=self.llm,
+                budget=budget,
+                on_token=self.on_token,
             )
-            written.text = plain_line(done.text)
-        except OutOfTimeError:
-            written.text, written.complete = plain_line("".join(said)), False
-            written.notices.append("the time was up before the answer was finished")
         except GenerationError as error:
-            self.bench.meter.failed += 1
-            written.complete = False
-            written.notices.append(error.message)
-        self.bench.note(
-            "answer",
-            f"{len(shown.messages)} messages{', draft' if draft else ''}",
-            written.text or "no answer",
-            began,
-            Layer.RAW,
-            len(shown.block),
+            meter.failed += 1
+            return Written(notices=[error.message])
+        meter.add(answer.trace, self.llm)
+        self._note("answer", notes, answer, began, draft)
+        notices = [one for one in answer.notices if one not in _JUDGED_AGAIN]
+        return Written(
+            answer.text if answer.found else "", complete=answer.complete, notices=notices
         )
-        return written
 
-    def _hear(self, token: str, said: list[str]) -> None:
-        if self.on_token is not None and "\n" not in "".join(said).lstrip():
-            self.on_token(token.split("\n")[0] if "".join(said).strip() else token)
-        said.append(token)
+    def _extracted(self, notes: OrganisedNotes) -> Written:
+        began = time.perf_counter()
+        answer = answer_question(
+            replace(self._asked(notes, ""), evidence=notes.sources), depth=Depth.INSTANT
+        )
+        self._note("extract", notes, answer, began)
+        return Written(answer.text, answer.found, answer.citations, notices=list(answer.notices))
+
+    def _asked(self, notes: OrganisedNotes, draft: str) -> Asked:
+        question = self.bench.state.question
+        guess = f"First guess, not checked: {draft}" if draft else ""
+        return Asked(
+            question=question.text,
+            asked_at=question.asked_at,
+            evidence=notes.facts,
+            sessions_total=self.bench.sources.sessions_total,
+            titles=self.titles,
+            people=() if is_chained(question.text) else question.people,
+            remarks="\n".join(part for part in (notes.remarks, guess) if part),
+        )
 
     def _judged(self, written: Written, notes: OrganisedNotes) -> Written:
-        """With citations, or refused where the evidence speaks against it."""
+        """With citations of the messages, or refused where they speak against it."""
         question = self.bench.state.question
         if not written.text or says_not_found(written.text):
             written.text = NOT_FOUND
@@ -141,74 +128,17 @@ class Writer:
         written.notices += _support_notices(support)
         return written
 
-    def _is_unfounded(self, answer: str, notes: OrganisedNotes) -> bool:
-        """Whether a name, number or date of the answer neither stands in the notes nor follows."""
-        if not answer or says_not_found(answer):
-            return False
-        question = self.bench.state.question
-        support = find_support(answer, question.text, notes.sources, self.titles)
-        missing = {word.casefold() for word in support.unsupported}
-        if not missing:
-            return False
-        if question.want.kind in (AnswerType.NUMBER, AnswerType.DURATION) or question.counts:
-            missing -= _derivable(notes)
-        analyser = Analyser()
-        names = {term for name in entities(f"It is {answer}") for term in analyser.terms(name)}
-        return any(word in names or _NUMBER.search(word) for word in missing)
-
-    # --- Without a model ------------------------------------------------------------------
-
-    def _extracted(self, notes: OrganisedNotes, *, cut_short: bool = False) -> Written:
-        began = time.perf_counter()
-        question = self.bench.state.question
-        extract = extract_answer(
-            question.text, question.asked_at, notes.sources, self.titles, people=question.people
+    def _is_founded(self, written: Written, notes: OrganisedNotes) -> bool:
+        return not written.text or is_founded(
+            written.text, self.bench.state.question, notes, self.titles
         )
-        written = Written(
-            extract.text or NOT_FOUND,
-            extract.found,
-            extract.citations,
-            complete=not cut_short,
-            notices=list(extract.notices),
-        )
-        opened = {one.message.id: one for one in notes.sources}
-        cited = [(opened[c.message_id], c) for c in extract.citations]
-        reason = about_somebody_else(question.text, cited, notes.sources, question.people)
-        if reason:
-            written = Written(NOT_FOUND, notices=[reason], complete=not cut_short)
-        if cut_short:
-            written.notices.append(
-                "the budget did not allow a model's answer; this one is extracted"
-            )
-        self.bench.note("extract", f"{len(notes.sources)} messages", written.text, began)
-        return written
 
-
-def _question_line(bench: Bench) -> str:
-    meant = "; ".join(bench.state.meant)
-    return f"{bench.state.question.text} ({meant})" if meant else bench.state.question.text
-
-
-def _remarks(notes: OrganisedNotes, draft: str) -> str:
-    """Notes beside the facts, then the draft, which is labelled for what it is."""
-    guess = f"First guess, not checked: {draft}" if draft else ""
-    return "\n".join(part for part in (notes.remarks, guess) if part)
-
-
-def _derivable(notes: OrganisedNotes) -> set[str]:
-    """Numbers that follow from the notes: counts of items, sums and differences of two numbers."""
-    found = {
-        int(value)
-        for one in notes.sources
-        for value in _NUMBER.findall(one.message.text)
-        if value.isdigit() and len(value) < 6
-    }
-    found |= {one.message.said_at.year for one in notes.sources if one.message.said_at}
-    numbers = {abs(a - b) for a, b in combinations(sorted(found), 2)}
-    numbers |= {a + b for a, b in combinations(sorted(found), 2)}
-    numbers |= set(range(1, max(len(notes.items), len(notes.facts)) + 1))
-    words = _SMALL.split()
-    return {str(n) for n in numbers} | {words[n] for n in numbers if n < len(words)}
+    def _note(
+        self, tool: str, notes: OrganisedNotes, answer: Answer, began: float, draft: str = ""
+    ) -> None:
+        shown = f"{len(notes.facts)} messages or facts{', draft' if draft else ''}"
+        read = sum(len(one.message.text) for one in notes.facts)
+        self.bench.note(tool, shown, answer.text, began, Layer.RAW, read)
 
 
 def _support_notices(support: Support) -> Sequence[str]:
@@ -217,3 +147,7 @@ def _support_notices(support: Support) -> Sequence[str]:
     if support.unsupported:
         return [f"not in the cited messages: {', '.join(support.unsupported)}"]
     return []
+
+
+_JUDGED_AGAIN = ("no message supports this answer",)
+"""Notices of the direct depth that are made anew from the messages behind the facts."""
