@@ -168,8 +168,10 @@ def _question_patterns() -> tuple[tuple[AnswerType, re.Pattern[str]], ...]:
         (AnswerType.DURATION, r"\bhow long\b|\bhow (?:many|much) (?:time|days|weeks|months|years|"
                               r"hours|minutes)\b|\bwie lange\b|\bcuánto tiempo\b"
                               r"|\bcombien de temps\b"),
-        (AnswerType.DATE, r"\bwhen\b(?! (?:i|we|you|he|she|they)\b)|\b(?:what|which) (?:date|day|"
-                          r"year|month|week|time)\b|\bsince when\b"
+        (AnswerType.DATE, r"^(?:and |so |but |since |until |by |around |about )?when\b(?! (?:i|we|"
+                          r"you|he|she|they)\b)|\bwhen (?:am|is|are|was|were|do|does|did|has|"
+                          r"have|had|will|would|can|could|should|might)\b|\b(?:what|which) "
+                          r"(?:date|day|year|month|week|time)\b|\bsince when\b"
                           r"|^(?:wann|seit wann|cuándo|quand)\b"),
         (AnswerType.NUMBER, r"\bhow (?:many|much|often|old|far|tall|big|high|fast)\b|\bwhat (?:"
                             r"number|amount|percentage|price|score|age)\b|\bwie (?:viele?|oft|alt)"

@@ -142,3 +142,18 @@ def test_a_long_text_takes_bounded_time() -> None:
     keywords(text)
 
     assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How old was I when Otto was born?", AnswerType.NUMBER),
+        ("What did Ana say when Ben left?", AnswerType.QUOTE),
+        ("And when did Ana move?", AnswerType.DATE),
+        ("Do you know when was the race?", AnswerType.DATE),
+    ],
+)
+def test_a_when_that_only_joins_two_clauses_asks_for_no_date(
+    question: str, kind: AnswerType
+) -> None:
+    assert expected_answer_type(question) is kind
