@@ -26,14 +26,15 @@ from localmem.types import (
     Role,
     SessionId,
 )
+from tests.test_layers_rules import ORDERS
 
 NOW = datetime(2023, 5, 8, 12, 0, tzinfo=UTC)
 ONE = SessionId(1)
 TALK = (
     ("Ana", "Hi Ben! I adopted a grey cat from the shelter in Porto yesterday, her name is Miso."),
     ("Ben", "Thanks for telling me!"),
-    ("Ben", "My sister Clara has 3 cats, and I am allergic to all of them."),
-    ("Ana", "I want to build a catwalk for Miso with my brother in July."),
+    ("Ben", "My sister Clara has 3 cats like Miso, and I am allergic to all of them."),
+    ("Ana", "I want to build her a catwalk with my brother in July."),
 )
 
 
@@ -58,9 +59,9 @@ def put(store: Store, *talk: tuple[str, str], number: str = "c") -> ImportId:
 
 
 def echo(call: LlmCall) -> str:
-    """What a good small model does: it tells the message in its own words."""
+    """What a good small model does: it tells the statements, with names for "her"."""
     told = call.messages[-1].content.partition("<message>")[2].partition("</message>")[0]
-    return f" told that {told}"
+    return "\n- ".join(told.replace(" her ", " Miso ").strip().splitlines())
 
 
 def layers(store: Store, llm: ScriptedLlm | None, *, whole: bool = False) -> Materialiser:
@@ -68,7 +69,7 @@ def layers(store: Store, llm: ScriptedLlm | None, *, whole: bool = False) -> Mat
 
 
 def telling(**options: object) -> ScriptedLlm:
-    return ScriptedLlm(replies=[echo] * 99, fallback_choice=1, **options)  # type: ignore[arg-type]
+    return ScriptedLlm(replies=[echo] * 99, **options)  # type: ignore[arg-type]
 
 
 # --- By rule ------------------------------------------------------------------------------
@@ -80,9 +81,8 @@ def test_without_a_model_notes_are_made_by_rule_and_say_so(store: Store) -> None
     assert [note.text for note in found.notes] == [
         "Ana, 8 May 2023: Ana adopted a grey cat from the shelter in Porto yesterday (7 May 2023), "
         "her name is Miso.",
-        "Ben, 8 May 2023: Ben's sister Clara has 3 cats, and Ben is allergic to all of them.",
-        "Ana, 8 May 2023: Ana wants to build a catwalk for Miso with Ana's brother in July "
-        "(July 2023).",
+        "Ben, 8 May 2023: Ben's sister Clara has 3 cats like Miso, and Ben is allergic to all of them.",
+        "Ana, 8 May 2023: Ana wants to build her a catwalk with Ana's brother in July (July 2023).",
     ]
     assert found.notices == (NO_MODEL,) and found.fresh and found.cost == LayerCost()
 
@@ -126,7 +126,7 @@ def test_a_small_model_is_asked_once_for_each_telling_message(store: Store) -> N
     first = made.notes(ONE)
     asked = [call for call in llm.history if call.kind == "complete_many"]
     assert len(asked) == 3  # not about "Thanks for telling me!"
-    assert {call.reply_prefix for call in asked} == {"- Ana", "- Ben"}
+    assert any("build Miso a catwalk" in note.text for note in first.notes)
     assert all(note.provenance.model_id == "scripted" for note in first.notes)
     assert first.cost.completion_tokens > 0 and not first.notices
     again = made.notes(ONE)
@@ -157,29 +157,53 @@ def test_facts_are_chosen_from_notes_and_kept(store: Store) -> None:
     assert all(set(fact.message_ids) <= ids for fact in found.facts)
 
 
-def test_a_doubtful_message_is_asked_about_by_probability(store: Store) -> None:
-    put(store, ("Ana", "We were tired."), ("Ben", "I sold the boat to Clara in Porto."))
-    llm = ScriptedLlm(replies=[echo], choices=[[0.95, 0.05]])
-    found = layers(store, llm).notes(ONE)
-    assert [call.kind for call in llm.history] == ["choose", "complete_many"]
-    assert [note.text.partition(":")[0] for note in found.notes] == ["Ben, 8 May 2023"]
+def test_messages_that_can_be_understood_alone_need_no_model(store: Store) -> None:
+    put(store, ("Ana", "I sold the boat to Clara in Porto."), ("Ben", "Thanks!"))
+    llm = telling()
+    found = layers(store, llm).facts(ONE)
+    assert not llm.history and found.fresh and not found.notices
+    assert [fact.text for fact in found.facts] == [
+        "Ana, 8 May 2023: Ana sold the boat to Clara in Porto."
+    ]
 
 
 def test_a_long_message_goes_in_windows_and_nothing_of_it_is_cut(store: Store) -> None:
-    text = " ".join(f"I keep {n} hens named Berta{n} in the yard of house number {n}."
-                    for n in range(60))  # fmt: skip
+    text = " ".join(f"I keep {n} hens, and one of them is Berta{n}." for n in range(60))
     put(store, ("Ana", text))
     llm = telling()
-    layers(store, llm).notes(ONE)
+    found = layers(store, llm).notes(ONE)
     shown = " ".join(call.messages[-1].content for call in llm.history)
     assert len(llm.history) > 2
-    assert all(f"Berta{n} " in shown for n in range(60))
+    assert all(f"Berta{n}." in shown for n in range(60))
+    assert all(any(f"Berta{n}." in note.text for note in found.notes) for n in range(60))
+
+
+def test_a_statement_that_no_line_tells_keeps_its_own_words(store: Store) -> None:
+    put(store, ("Ana", "She moved to Porto with Clara. I bought 3 old maps of Faro for it."))
+    llm = ScriptedLlm(replies=["Clara's sister moved to Porto with Clara."])
+    found = layers(store, llm).notes(ONE)
+    assert [note.text.partition(": ")[2] for note in found.notes] == [
+        "Clara's sister moved to Porto with Clara.",
+        "Ana bought 3 old maps of Faro for it.",
+    ]
+
+
+def test_a_line_about_somebody_else_is_refused(store: Store) -> None:
+    put(
+        store,
+        ("Ben", "I painted a sunrise over the lake last year."),
+        ("Ana", "You are so good at painting a lake, you could sell it in Porto!"),
+    )
+    wrong = ScriptedLlm(replies=["Ana is so good at painting a lake, Ana could sell it in Porto."])
+    found = layers(store, wrong).notes(ONE)
+    assert not any("Ana is so good" in note.text for note in found.notes)
+    assert any("Ben is so good at painting" in note.text for note in found.notes)
 
 
 def test_a_fact_with_a_foreign_name_is_marked_and_ranked_last(store: Store) -> None:
     put(store, *TALK)
-    replies = [" adopted a grey cat from the shelter in Porto with Gustavo", " is told", echo]
-    llm = ScriptedLlm(replies=replies, fallback_reply=" is told", fallback_choice=1)
+    foreign = "Ana adopted a grey cat from the shelter in Porto with Gustavo, the cat is Miso"
+    llm = ScriptedLlm(replies=[foreign, echo, echo])
     found = layers(store, llm).facts(ONE)
     assert found.facts[-1].missing == ("Gustavo",)
     assert all(fact.supported for fact in found.facts[:-1])
@@ -294,7 +318,7 @@ def test_work_that_is_postponed_keeps_what_it_has_finished(store: Store) -> None
 @pytest.mark.parametrize("whole", [False, True])
 def test_an_engine_that_fails_becomes_no_memory(store: Store, whole: bool) -> None:
     put(store, *TALK)
-    llm = ScriptedLlm(replies=[GenerationError("the engine broke")] * 9, fallback_choice=1)
+    llm = ScriptedLlm(replies=[GenerationError("the engine broke")] * 9)
     made = layers(store, llm, whole=whole)
     found = made.facts(ONE)
     assert found.facts and all(f.provenance.model_id == "rules" for f in found.facts)
@@ -313,22 +337,23 @@ GARBAGE = ("", "   \n\n", "{}", "none", "ok ok ok ok", "As an AI language model,
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("reply", GARBAGE)
-def test_garbage_is_never_stored_as_memory(store: Store, reply: str, whole: bool) -> None:
+def test_garbage_is_never_stored_as_memory(store: Store, whole: bool) -> None:
     put(store, *TALK)
-    llm = ScriptedLlm(fallback_reply=reply, fallback_choice=1)
-    made = layers(store, llm, whole=whole)
-    notes, facts = made.notes(ONE), made.facts(ONE)
-    assert notes.notes and all(note.provenance.model_id == "rules" for note in notes.notes)
-    assert all("Ana" in f.text or "Ben" in f.text for f in facts.facts)
-    assert not any("Pixel" in f.text or "Eiffel" in f.text for f in facts.facts)
+    for number, reply in enumerate(GARBAGE):
+        llm = ScriptedLlm(fallback_reply=reply, model_id=f"model {number}")
+        made = layers(store, llm, whole=whole)
+        notes, facts = made.notes(ONE), made.facts(ONE)
+        assert llm.history
+        assert notes.notes and all(n.provenance.model_id == "rules" for n in notes.notes), reply
+        assert all("Ana" in f.text or "Ben" in f.text for f in facts.facts)
+        assert not any("Pixel" in f.text or "Eiffel" in f.text for f in facts.facts)
     stored = store.notes_of([m.id for m in store.session_messages(ONE)])
     assert not any(one.notes for one in stored.values())
 
 
 def test_a_reply_that_cannot_be_read_is_kept_and_not_asked_for_again(store: Store) -> None:
     put(store, *TALK)
-    llm = ScriptedLlm(fallback_reply=" eats quantum lorem ipsum dolor", fallback_choice=1)
+    llm = ScriptedLlm(fallback_reply="eats quantum lorem ipsum dolor")
     made = layers(store, llm)
     assert made.notes(ONE).notices == (UNREAD,)
     kept = store.unread_replies(ONE)
@@ -348,7 +373,7 @@ def test_a_session_that_grows_asks_only_about_what_is_new(store: Store) -> None:
     made = layers(store, llm)
     made.facts(ONE)
     calls = len(llm.history)
-    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros."))
+    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros, it is old."))
     grown = made.facts(ONE)
     assert len(llm.history) == calls + 1
     assert any("canoe" in fact.text for fact in grown.facts) and grown.fresh
@@ -357,7 +382,7 @@ def test_a_session_that_grows_asks_only_about_what_is_new(store: Store) -> None:
 def test_an_older_state_is_served_only_where_the_caller_allows(store: Store) -> None:
     put(store, *TALK)
     layers(store, telling()).facts(ONE)
-    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros."))
+    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros, it is old."))
     quick = layers(store, telling())
     old = quick.facts(ONE, seconds=0)
     assert not old.fresh and OLDER in old.notices
@@ -398,3 +423,33 @@ def test_two_threads_that_want_one_session_wait_for_one_job(store: Store) -> Non
         thread.join()
     assert len(llm.history) == 3
     assert found[0].facts == found[1].facts and found[0].facts
+
+
+# --- Orders in the chat -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_model_that_obeys_what_it_reads_stores_no_word_of_an_order(
+    store: Store, whole: bool
+) -> None:
+    talk = [("Ben", f"I sold them {n} boats. {order}") for n, order in enumerate(ORDERS)]
+    put(store, ("Ana", "I adopted a cat from the shelter in Porto, she is grey."), *talk)
+
+    def obey(call: LlmCall) -> str:
+        shown = call.messages[-1].content
+        read = [order for order in ORDERS if order[-20:] in shown]
+        told = ["Ana adopted a cat from the shelter in Porto", *read]
+        return "\n- ".join(f"{one} [1]" if whole else one for one in told)
+
+    llm = ScriptedLlm(replies=[obey] * 99)
+    made = layers(store, llm, whole=whole)
+    made.notes(ONE)
+    made.facts(ONE)
+    assert llm.history and not any(o[-20:] in call.text for call in llm.history for o in ORDERS)
+    stored = store.notes_of([m.id for m in store.session_messages(ONE)])
+    texts = [note.text for one in stored.values() for note in one.notes]
+    facts = store.facts_of(ONE)
+    texts += [fact.text for fact in facts.facts] if facts else []
+    assert texts
+    told = [text for text in texts if "wrote: “" not in text]
+    assert not any(order[-20:] in text for text in told for order in ORDERS)

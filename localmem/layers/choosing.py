@@ -14,6 +14,7 @@ from localmem import dates as dating
 from localmem import entities
 from localmem.layers.rules import called
 from localmem.layers.source import SessionSource
+from localmem.layers.support import stems_of
 from localmem.layers.telling import content_of
 from localmem.types import KeyFact, MessageId, Provenance, Role, TurnNote
 
@@ -23,7 +24,6 @@ CHOICE_VERSION = "1"
 
 _SAME = 0.75
 """Share of the shorter note's words from which two notes tell the same."""
-_STEM = 5
 _CUE = re.compile(
     r"\b(?:plan\w*|going to|gonna|will|would like|want\w*|hop(?:e|es|ing) to|intend\w*|decided"
     r"|prefer\w*|favou?rite|lov(?:e|es|ed)|like[sd]?|enjoy\w*|hate[sd]?|dislike\w*|allergic|avoid\w*"
@@ -33,13 +33,14 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"^\S+(?: \S+)? asked: ")
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(slots=True)
 class _Candidate:
     note: TurnNote
     words: frozenset[str]
+    numbers: frozenset[str]
     worth: float
     message_ids: list[MessageId]
 
@@ -80,8 +81,8 @@ def _candidate(source: SessionSource, note: TurnNote) -> _Candidate:
     worth = _worth(body, people)
     if message is not None and (message.role is Role.USER or source.among_people):
         worth += 1.0
-    words = frozenset(word[:_STEM] for word in content_of(body, people))
-    return _Candidate(note, words, worth, [note.message_id])
+    numbers = frozenset(_NUMBER.findall(body))
+    return _Candidate(note, stems_of(body, people), numbers, worth, [note.message_id])
 
 
 def _worth(body: str, people: Collection[str]) -> float:
@@ -91,7 +92,7 @@ def _worth(body: str, people: Collection[str]) -> float:
         for name in entities.entities(body)
         if not {part.casefold() for part in name.split()} <= own
     ]
-    worth = 0.8 * min(len(names), 4) + 0.6 * min(len(_DIGIT.findall(body)), 1)
+    worth = 0.8 * min(len(names), 4) + 0.6 * min(len(_NUMBER.findall(body)), 1)
     worth += 0.8 * min(len(dating.resolve(body, None)), 2)
     worth += 1.0 * (_CUE.search(body) is not None)
     worth += 0.2 * min(len(content_of(body, people)), 8)
@@ -117,6 +118,8 @@ def _with_ids(one: _Candidate, ids: Sequence[MessageId]) -> _Candidate:
 
 
 def _is_same(left: _Candidate, right: _Candidate) -> bool:
+    if left.numbers != right.numbers:
+        return False
     fewer = min(len(left.words), len(right.words))
     if fewer < 2:
         return left.words == right.words and left.note.text == right.note.text

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from localmem import dates as dating
-from localmem.layers.choosing import body_of
-from localmem.layers.rules import called
-from localmem.layers.source import SessionSource, stamp
-from localmem.layers.support import LEAST_SHARED, Grounds, missing_from, shared_share
-from localmem.layers.third_person import in_third_person
+from localmem.layers.support import Grounds
 from localmem.types import Completion, LayerCost
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _NONE = re.compile(r"^\W*(?:none|nothing|n/a|no facts?)\b\W*$", re.IGNORECASE)
 _FENCE = re.compile(r"<\s*(/?)\s*(session|message|before|memory)\s*>", re.IGNORECASE)
 _LONGEST_WORDS = 60
@@ -84,34 +81,11 @@ class Work:
         return most if left is None else max(1, min(most, int(left / self.pace_s)))
 
 
-def kept_lines(
-    source: SessionSource, place: int, replied: Sequence[str], grounds: Grounds
-) -> list[Line]:
-    """The lines of a reply about one message that may be notes, tidied, with their check.
-
-    Left out are lines without a statement, and those whose words are not the message's: these
-    are invented, or the prompt's own example.
-    """
-    message = source.messages[place]
-    who = called(message.speaker)
-    other = source.addressee(message)
-    kept: dict[str, Line] = {}
-    for reply in replied:
-        body = tidy(reply)
-        if not body:
-            continue
-        told = in_third_person(body, who, None if other is None else called(other), explain=False)
-        told = dated(told, grounds)
-        if shared_share(told, grounds) < LEAST_SHARED:
-            continue
-        line = Line(f"{stamp(message)} {told}", missing_from(told, grounds))
-        kept.setdefault(body_of(line.text).casefold(), line)
-    return list(kept.values())
-
-
 def tidy(reply: str) -> str:
     """A line without its bullet; "" where it states nothing or has no end."""
     body = " ".join(_BULLET.sub("", reply).split())
+    if len(_WORD.findall(body)) < 2:
+        return ""
     if _NONE.match(body) or not max(body.count(" ") + 1, len(body) // 8) >= _LEAST_WORDS:
         return ""
     return body if body.count(" ") < _LONGEST_WORDS else ""

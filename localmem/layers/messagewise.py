@@ -1,9 +1,11 @@
 """L2 by a small model, message by message (DESIGN 2.1): the program fixes what it knows.
 
-The instructions are a constant prefix that is evaluated once; the writer's name begins each line,
-by the grammar; dates are written out in the input; the message before stands by for pronouns. A
-small model asked for a whole session at once repeats itself and swaps speakers; asked so, it
-does not.
+The model does not read the message. It reads what the rules made of it, where the speaker, the
+one spoken to and the dates are written out, and only has to say what "she" and "that" mean and to
+split long sentences; messages without such words need no model. A line that names other people
+than its statement is refused, and a statement that no line tells keeps the rules' words. So a
+small model loses nothing, and cannot give one person's painting to the other. The instructions
+are a constant prefix that is evaluated once.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from localmem import dates as dating
-from localmem.layers.draft import Failure, Line, Work, kept_lines, unfenced
+from localmem.layers.draft import Failure, Line, Work, dated, tidy, unfenced
 from localmem.layers.extractive import prose_of
 from localmem.layers.orders import holds_order
-from localmem.layers.rules import called
-from localmem.layers.source import SessionSource
-from localmem.layers.support import grounds_of
-from localmem.layers.telling import attached, orders_in, telling_sentences
-from localmem.layers.windows import text_windows
+from localmem.layers.rules import Statement, called, capitalised, statements_of
+from localmem.layers.source import SessionSource, stamp
+from localmem.layers.support import Grounds, grounds_of, missing_from, shared_share, stems_of
+from localmem.layers.telling import order_in
+from localmem.layers.third_person import in_third_person
+from localmem.layers.windows import grouped
 from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.types import ChatMessage, Completion, Message
@@ -28,18 +31,17 @@ PROMPT = "note_message"
 BATCH = 8
 """Messages a call at most: what an engine decodes at once."""
 
-DOUBTFUL_BELOW = 1.0
-"""Weight of a message's most telling sentence below which the model is asked first whether it
-tells anything at all."""
+LEAST_OWN = 0.5
+"""Share of a line's content words that its message's own statements must hold."""
 
-NOTHING_FROM = 0.9
-"""Probability of "none" from which a doubtful message is taken to tell nothing."""
+COVERED_FROM = 0.7
+"""Share of a statement's content words from which the lines tell it."""
 
-_NOTHING = "none"
-_MOST_LINES = 4
 _LINE_TOKENS = 40
-_WINDOW_CHARACTERS = 1_200
+_MOST_TOKENS = 320
+_WINDOW_CHARACTERS = 900
 _BEFORE_CHARACTERS = 240
+_GRAMMAR = 'root ::= line ("\\n- " line){0,7}\nline ::= [^\\n]+'
 
 OnDraft = Callable[[int, "list[Line] | Failure"], None]
 
@@ -52,17 +54,20 @@ def prompt_sha() -> str:
 def wants_model(source: SessionSource, place: int) -> bool:
     """Whether a model is asked about a message at all; the others are noted by rule for good.
 
-    Not where nothing is told, and not where the text tries to give a model orders.
+    Not where every statement can be understood alone, and not where the text tries to give a
+    model orders.
     """
-    message = source.messages[place]
-    return not orders_in(message) and bool(telling_sentences(source, message))
+    if order_in(source.messages[place]):
+        return False
+    return any(told.is_open for told in statements_of(source, place))
 
 
 @dataclass(slots=True)
 class _Task:
-    """One window of one message."""
+    """Some statements of one message, with the model's reply to them."""
 
     place: int
+    statements: tuple[Statement, ...]
     prompt: tuple[ChatMessage, ...]
     reply: Completion | None = None
 
@@ -86,123 +91,65 @@ def write_notes(
     What `work.check` raises ends it, after the finished ones were told.
 
     Raises:
-        GenerationError: the engine failed; the message that was asked about has its draft.
+        GenerationError: the engine failed.
     """
-    for some in _by_speaker(source, _asked(llm, source, places, work, on_draft)):
-        pages = {place: _Pages(_tasks(source, place)) for place in some}
-        tasks = [task for page in pages.values() for task in page.tasks]
-        while tasks:
-            size = work.room(BATCH)
-            now, tasks = tasks[:size], tasks[size:]
-            try:
-                _run(llm, source, now, work)
-            finally:
-                for place in [place for place, page in pages.items() if page.whole]:
-                    on_draft(place, _draft(source, place, pages.pop(place).tasks))
+    pages = {place: _Pages(_tasks(source, place)) for place in places}
+    tasks = [task for page in pages.values() for task in page.tasks]
+    while tasks:
+        size = work.room(BATCH)
+        now, tasks = tasks[:size], tasks[size:]
+        try:
+            _run(llm, now, work)
+        finally:
+            for place in [place for place, page in pages.items() if page.whole]:
+                on_draft(place, _draft(source, place, pages.pop(place).tasks))
 
 
-def _asked(
-    llm: Llm, source: SessionSource, places: Sequence[int], work: Work, on_draft: OnDraft
-) -> list[int]:
-    """The places that are worth a reply; the others get an empty draft."""
-    kept: list[int] = []
-    for place in places:
-        told = telling_sentences(source, source.messages[place])
-        doubtful = max((one.weight for one in told), default=0.0) < DOUBTFUL_BELOW
-        if doubtful and _tells_nothing(llm, source, place, work):
-            on_draft(place, [])
-        else:
-            kept.append(place)
-    return kept
-
-
-def _tells_nothing(llm: Llm, source: SessionSource, place: int, work: Work) -> bool:
+def _run(llm: Llm, tasks: Sequence[_Task], work: Work) -> None:
     work.check()
-    options = (_NOTHING, _begin(source.messages[place]))
-    choice = llm.choose(_tasks(source, place)[0].prompt, options)
-    return choice.probabilities[0] >= NOTHING_FROM
-
-
-def _by_speaker(source: SessionSource, places: Sequence[int]) -> list[list[int]]:
-    """Places by speaker, because each speaker has a grammar; in their order."""
-    by_speaker: dict[str, list[int]] = {}
-    for place in places:
-        by_speaker.setdefault(source.messages[place].speaker, []).append(place)
-    return list(by_speaker.values())
-
-
-def _run(llm: Llm, source: SessionSource, tasks: Sequence[_Task], work: Work) -> None:
-    work.check()
-    first = source.messages[tasks[0].place]
 
     def done(number: int, completion: Completion) -> None:
         tasks[number].reply = completion
         work.tally.add(completion)
 
+    most = max(len(task.statements) for task in tasks)
     llm.complete_many(
         [task.prompt for task in tasks],
-        max_tokens=_MOST_LINES * _LINE_TOKENS,
-        grammar=_grammar(_begin(first)),
-        reply_prefixes=[_begin(first)] * len(tasks),
+        max_tokens=min(_MOST_TOKENS, (most + 1) * 2 * _LINE_TOKENS),
+        grammar=_GRAMMAR,
+        reply_prefixes=["- "] * len(tasks),
         on_done=done,
         on_step=work.check,
     )
 
 
-def _draft(source: SessionSource, place: int, tasks: Sequence[_Task]) -> list[Line] | Failure:
-    begin = _begin(source.messages[place])
-    lines: list[str] = []
-    for task in tasks:
-        assert task.reply is not None  # noqa: S101  # only whole pages come here
-        replied = f"{begin}{task.reply.text}".split("\n")
-        if not task.reply.finished and len(replied) > 1:
-            replied.pop()
-        lines += replied
-    kept = kept_lines(source, place, lines, grounds_of(source, [place]))
-    if kept:
-        return kept
-    return Failure("no line of it tells something of the message", "\n".join(lines))
-
-
-def _begin(message: Message) -> str:
-    """What every line begins with: the writer's name."""
-    who = called(message.speaker)
-    return f"- {who[:1].upper()}{who[1:]}"
-
-
-def _grammar(begin: str) -> str:
-    """One to four lines that begin alike; the first one's beginning is the reply's prefix."""
-    again = begin.replace("\\", "\\\\").replace('"', '\\"')
-    more = f'("\\n{again}" rest){{0,{_MOST_LINES - 1}}}'
-    return f"root ::= rest {more}\nrest ::= [ '’,] [^\\n]+"
+# --- What the model reads -----------------------------------------------------------------
 
 
 def _tasks(source: SessionSource, place: int) -> list[_Task]:
-    message = source.messages[place]
-    before = source.before(place)
-    reader = source.addressee(message)
-    day = "" if message.said_at is None else dating.describe_day(message.said_at.date())
+    """The message's statements, a long message's in several windows, none left out."""
+    statements = statements_of(source, place)
+    lengths = [len(told.text) for told in statements]
+    groups = grouped(lengths, lambda i, j: sum(lengths[i:j]) <= _WINDOW_CHARACTERS)
     return [
-        _Task(
-            place,
-            load_prompt(PROMPT).messages(
-                writer=unfenced(called(message.speaker)),
-                day=f", on {day}" if day else "",
-                reader=f", to {unfenced(called(reader))}" if reader else "",
-                before=_context(before),
-                message=window,
-            ),
-        )
-        for window in text_windows(_shown(source, message), _WINDOW_CHARACTERS)
+        _task(source, place, tuple(statements[i] for i in group))
+        for group in groups
+        if any(statements[i].is_open for i in group)
     ]
 
 
-def _shown(source: SessionSource, message: Message) -> str:
-    """The message as the model sees it: no code, dates beside their words, attachments named."""
-    prose = prose_of(message.text, most=None)
-    said = unfenced(dating.annotate(prose, source.dates_of(message), said_at=message.said_at))
-    shown = attached(message)
-    return f"{said.strip()}\n(shared: {unfenced(shown)})" if shown else said.strip()
+def _task(source: SessionSource, place: int, statements: tuple[Statement, ...]) -> _Task:
+    message = source.messages[place]
+    reader = source.addressee(message)
+    day = "" if message.said_at is None else dating.describe_day(message.said_at.date())
+    prompt = load_prompt(PROMPT).messages(
+        writer=unfenced(capitalised(called(message.speaker))),
+        day=f" on {day}" if day else "",
+        reader=f" to {unfenced(called(reader))}" if reader else "",
+        before=_context(source.before(place)),
+        message="\n".join(unfenced(told.text) for told in statements),
+    )
+    return _Task(place, statements, prompt)
 
 
 def _context(before: Message | None) -> str:
@@ -215,3 +162,101 @@ def _context(before: Message | None) -> str:
     if len(text) > _BEFORE_CHARACTERS:
         text = "…" + text[-_BEFORE_CHARACTERS:].partition(" ")[2]
     return unfenced(f"{called(before.speaker)}: {text}")
+
+
+# --- What is kept of the reply ------------------------------------------------------------
+
+
+def _draft(source: SessionSource, place: int, tasks: Sequence[_Task]) -> list[Line] | Failure:
+    """The message's notes: the model's lines, and the rules' words where no line tells them."""
+    head = stamp(source.messages[place])
+    grounds = grounds_of(source, [place])
+    by_statement: dict[str, list[Line]] = {}
+    replied: list[str] = []
+    for task in tasks:
+        lines = _lines(task)
+        replied += lines
+        by_statement |= _told(source, place, task.statements, lines, grounds)
+    if not any(by_statement.values()):
+        return Failure("no line of it tells something of the message", "\n".join(replied))
+    kept: dict[str, Line] = {}
+    for statement in statements_of(source, place):
+        told = by_statement.get(statement.text) or [Line(statement.text, ())]
+        for line in told:
+            kept.setdefault(line.text.casefold(), Line(f"{head} {line.text}", line.missing))
+    return list(kept.values())
+
+
+def _lines(task: _Task) -> list[str]:
+    assert task.reply is not None  # noqa: S101  # only whole pages come here
+    lines = task.reply.text.split("\n")
+    if not task.reply.finished and len(lines) > 1:
+        lines.pop()
+    return lines
+
+
+def _told(
+    source: SessionSource,
+    place: int,
+    statements: Sequence[Statement],
+    replied: Sequence[str],
+    grounds: Grounds,
+) -> dict[str, list[Line]]:
+    """For each statement the lines that tell it; [] where they tell too little of it."""
+    found: dict[str, list[str]] = {told.text: [] for told in statements}
+    for reply in replied:
+        body = _tidied(source, place, reply, grounds)
+        nearest = _nearest(body, statements) if body else None
+        if nearest is not None and _same_people(source, place, nearest.text, body):
+            found[nearest.text].append(body)
+    return {
+        statement.text: [Line(body, missing_from(body, grounds)) for body in lines]
+        if _share(stems_of(statement.text), stems_of(" ".join(lines))) >= COVERED_FROM
+        else []
+        for statement in statements
+        if (lines := found[statement.text]) is not None
+    }
+
+
+def _tidied(source: SessionSource, place: int, reply: str, grounds: Grounds) -> str:
+    body = tidy(reply)
+    if not body:
+        return ""
+    message = source.messages[place]
+    other = source.addressee(message)
+    who = called(message.speaker)
+    told = in_third_person(body, who, None if other is None else called(other), explain=False)
+    told = dated(told, grounds)
+    return told if shared_share(told, grounds) >= LEAST_OWN else ""
+
+
+def _nearest(body: str, statements: Sequence[Statement]) -> Statement | None:
+    """The statement that shares most with a line; None where too little of it is the message's."""
+    words = stems_of(body)
+    own = stems_of(" ".join(told.text for told in statements))
+    if not words or _share(words, own) < LEAST_OWN:
+        return None
+    return max(statements, key=lambda told: len(words & stems_of(told.text)))
+
+
+def _same_people(source: SessionSource, place: int, statement: str, line: str) -> bool:
+    """Whether a line is about the people that its statement is about.
+
+    A statement that names nobody may be given the writer, and nobody else.
+    """
+    people = [called(name) for name in source.speakers]
+    before, after = _people_in(statement, people), _people_in(line, people)
+    if not before:
+        return set(after) <= {called(source.messages[place].speaker)}
+    return bool(after) and after[0] == before[0] and set(after) <= set(before)
+
+
+def _people_in(text: str, people: Sequence[str]) -> list[str]:
+    """The participants that a text names, in the order in which it does."""
+    folded = text.casefold()
+    found = [(folded.find(name.casefold()), name) for name in people]
+    return [name for at, name in sorted(found) if at >= 0]
+
+
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
+    return len(words & others) / len(words) if words else 1.0

@@ -28,7 +28,7 @@ _PATTERNS = (
     r"|earlier|previous|told|said|instructed)\b",
     r"\b(?:new|updated|real|actual|hidden|secret)\s+(?:system\s+)?(?:instructions?|task|prompt"
     r"|orders?)\b\s*(?:[:.\-]|is\b|are\b|follow)",
-    rf"^\W*(?:dear\s+|attention,?\s+|hey,?\s+|note\s+(?:to|for)\s+(?:the\s+)?|to\s+(?:the|any)\s+"
+    rf"(?:^|[.!?]\s)\W*(?:dear\s+|attention,?\s+|hey,?\s+|note\s+(?:to|for)\s+(?:the\s+)?|to\s+(?:the|any)\s+"
     rf"|instructions?\s+(?:to|for)\s+(?:the\s+)?){_MACHINE}\b\s*(?:[:,\-]|reading|that|who|when"
     r"|you\b|must|please)",
     rf"\b(?:when|if|while|before|after)\s+(?:you\s+|an?\s+{_MACHINE}\s+|the\s+{_MACHINE}\s+)?"
@@ -42,7 +42,7 @@ _PATTERNS = (
     r"\b(?:system|developer|assistant|admin(?:istrator)?)\s*(?:prompt|message|override|note"
     r"|command|mode|update)?\s*:\s*\S",
     r"<\s*/?\s*(?:system|memory|message|messages|chat|session|user|assistant|instructions?)\s*/?>",
-    r"<\|[^|>]{1,30}\|>|\[/?INST\]|<<\s*/?SYS\s*>>|^\W{0,4}#{2,}\s*(?:instruction|system|response)",
+    r"<\|[^|>]{1,30}\|>|\[/?INST\]|<<\s*/?SYS\s*>>|(?:^|\s)#{2,}\s*(?:instruction|system|response)",
     r"\b(?:write|output|print|return|reply|respond|answer|say|note|record|store|save|add|include"
     r"|insert|put|log|remember)\b.{0,30}\b(?:instead|only|exactly|nothing else|verbatim)\b.{0,40}"
     r"(?:[:\"“]|\b(?:fact|note|notes|memory|following|words?|line)\b)",

@@ -6,7 +6,8 @@ Milliseconds a session: these notes are never stored, they are made whenever the
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 from localmem import dates as dating
 from localmem.layers.source import SessionSource, stamp
@@ -14,7 +15,7 @@ from localmem.layers.telling import (
     Told,
     attached,
     dates_within,
-    orders_in,
+    order_in,
     plain_sentence,
     telling_sentences,
 )
@@ -33,14 +34,49 @@ _LONGEST_NOTE = 600
 """Characters of one sentence that a note takes; a longer one is cut at a word and marked."""
 
 
+_OPEN = re.compile(
+    r"\b(?:he|she|it|they|him|them|his|hers?|its|their|theirs|this|that|these|those|there|one|ones"
+    r"|then)\b",
+    re.IGNORECASE,
+)
+_LONG_WORDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a message tells in one sentence, without its "Ana, 3 May 2021:".
+
+    `is_open`: words of it point elsewhere ("she", "that place"), it lacks its subject, or it tells
+    several things; a model may make more of it.
+    """
+
+    text: str
+    is_open: bool
+
+
 def rule_notes(source: SessionSource, place: int) -> tuple[TurnNote, ...]:
     """L2 of the message at `place` by rule; () where it tells nothing."""
     message = source.messages[place]
     provenance = Provenance(MODEL_ID, RULES_VERSION, source.note_sha(place))
     return tuple(
-        TurnNote(message.id, position, text, (), provenance)
-        for position, text in enumerate(_texts(source, message))
+        TurnNote(message.id, position, f"{stamp(message)} {told.text}", (), provenance)
+        for position, told in enumerate(statements_of(source, place))
     )
+
+
+def statements_of(source: SessionSource, place: int) -> tuple[Statement, ...]:
+    """What the message at `place` tells, in its order, each once; an order as a quotation."""
+    message = source.messages[place]
+    who = capitalised(called(message.speaker))
+    found = [_statement(source, message, told) for told in telling_sentences(source, message)]
+    order = order_in(message)
+    shown = attached(message)
+    if order:
+        wrote = f"{who} wrote: “{_shortened(plain_sentence(order))}”"
+        found.append(Statement(wrote, is_open=False))
+    elif shown:
+        found.append(Statement(f"{who} shared {_shortened(shown)}", is_open=False))
+    return tuple({told.text: told for told in found}.values())
 
 
 def called(name: str) -> str:
@@ -48,33 +84,29 @@ def called(name: str) -> str:
     return UNNAMED if name == _UNNAMED_OWNER else name
 
 
-def _texts(source: SessionSource, message: Message) -> list[str]:
-    head = stamp(message)
-    who = called(message.speaker)
-    told = telling_sentences(source, message)
-    texts = [f"{head} {_told(source, message, sentence)}" for sentence in told]
-    shown = attached(message)
-    if shown and not orders_in(message):
-        texts.append(f"{head} {who[:1].upper()}{who[1:]} shared {_shortened(shown)}")
-    texts += [
-        f"{head} {who[:1].upper()}{who[1:]} wrote: “{_shortened(plain_sentence(order))}”"
-        for order in orders_in(message)
-    ]
-    return list(dict.fromkeys(texts))
+def capitalised(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
-def _told(source: SessionSource, message: Message, told: Told) -> str:
+def _statement(source: SessionSource, message: Message, told: Told) -> Statement:
     said = message.text[told.begin : told.stop]
     inside = [
         replace(one, begin=one.begin - told.begin, stop=one.stop - told.begin)
         for one in dates_within(source.dates_of(message), told.begin, told.stop)
     ]
     dated = plain_sentence(dating.annotate(said, inside, said_at=message.said_at))
-    other = source.addressee(message)
     who = called(message.speaker)
     if told.is_question:
-        return f"{who[:1].upper()}{who[1:]} asked: {_shortened(dated)}"
-    return _shortened(in_third_person(dated, who, None if other is None else called(other)))
+        return Statement(f"{capitalised(who)} asked: {_shortened(dated)}", is_open=False)
+    other = source.addressee(message)
+    text = _shortened(in_third_person(dated, who, None if other is None else called(other)))
+    return Statement(text, _is_open(text, who))
+
+
+def _is_open(text: str, who: str) -> bool:
+    lacks_subject = who.casefold() not in text.casefold() and " is " not in f" {text} "
+    return _OPEN.search(text) is not None or lacks_subject or text.count(" ") >= _LONG_WORDS
 
 
 def _shortened(text: str) -> str:

@@ -62,7 +62,7 @@ def grounds_of(source: SessionSource, places: Iterable[int]) -> Grounds:
     days += [(m.said_at.date(), m.said_at.date()) for m in messages if m.said_at is not None]
     return Grounds(
         text=text.casefold(),
-        stems=frozenset(word[:_STEM] for word in all_words),
+        stems=frozenset(map(_stem, all_words)),
         parts=frozenset(part for word in all_words for part in re.split(r"[-'’]", word)),
         numbers=frozenset(numbers),
         days=tuple(days),
@@ -81,18 +81,28 @@ def missing_from(body: str, grounds: Grounds) -> tuple[str, ...]:
     return tuple(dict.fromkeys(absent))
 
 
+def stems_of(text: str, speakers: Sequence[str] = ()) -> frozenset[str]:
+    """The beginnings of a text's content words, by which texts are compared."""
+    return frozenset(map(_stem, content_of(text, speakers)))
+
+
 def shared_share(body: str, grounds: Grounds) -> float:
     """Which share of a note's content words its grounds hold; 1.0 where it has none."""
     content = content_of(_without(body, dating.resolve(body, grounds.said_at)), grounds.speakers)
     if not content:
         return 1.0
-    return sum(word[:_STEM] in grounds.stems for word in content) / len(content)
+    return sum(_stem(word) in grounds.stems for word in content) / len(content)
+
+
+def _stem(word: str) -> str:
+    """The beginning of a word; one with a digit whole."""
+    return word[:_STEM] if word.isalpha() else word
 
 
 def _has_name(name: str, grounds: Grounds) -> bool:
     parts = [part for word in words.words(name) for part in re.split(r"[-'’]", word)]
     return all(
-        part in grounds.parts or part[:_STEM] in grounds.stems for part in parts if len(part) > 1
+        part in grounds.parts or _stem(part) in grounds.stems for part in parts if len(part) > 1
     )
 
 

@@ -65,25 +65,36 @@ class Told:
 
 
 def telling_sentences(source: SessionSource, message: Message) -> tuple[Told, ...]:
-    """The sentences of a message that tell something, in its order; orders are none."""
+    """The sentences of a message that tell something, in its order, up to its first order."""
+    end = _first_order(message)
     prose = prose_of(message.text, most=None)
     speakers = source.speakers
-    found = _sentences(prose)
     return tuple(
         told
-        for begin, stop in found
-        if (told := _told(source, message, prose[begin:stop], begin, speakers)) is not None
+        for begin, stop in _sentences(prose)
+        if (end is None or begin < end)
+        and (told := _told(source, message, prose[begin:stop], begin, speakers)) is not None
     )
 
 
-def orders_in(message: Message) -> tuple[str, ...]:
-    """The sentences of a message that look like orders to a model."""
+def order_in(message: Message) -> str:
+    """What looks like orders to a model: from the first one to the message's end; "" for none.
+
+    What follows an order is what it wants to be believed.
+    """
+    first = _first_order(message)
+    return "" if first is None else message.whole_text[first:].strip()
+
+
+def _first_order(message: Message) -> int | None:
+    """Where the first order begins in the message's text with its attachment."""
     text = message.whole_text
     if not holds_order(text):
-        return ()
-    found = [text[begin:stop].strip() for begin, stop in _sentences(text)]
-    orders = tuple(sentence for sentence in found if holds_order(sentence))
-    return orders or (text.strip(),)
+        return None
+    for begin, stop in _sentences(text):
+        if holds_order(text[begin:stop]):
+            return begin
+    return 0
 
 
 def content_of(text: str, speakers: Collection[str] = ()) -> frozenset[str]:
@@ -111,7 +122,7 @@ def _told(
     source: SessionSource, message: Message, raw: str, begin: int, speakers: Sequence[str]
 ) -> Told | None:
     text = plain_sentence(raw)
-    if not text or holds_order(raw):
+    if not text:
         return None
     stop = begin + len(raw)
     dates = dates_within(source.dates_of(message), begin, stop)

@@ -25,7 +25,7 @@ from localmem.layers.extractive import prose_of
 from localmem.layers.rules import called
 from localmem.layers.source import SessionSource
 from localmem.layers.support import LEAST_SHARED, Grounds, grounds_of, missing_from, shared_share
-from localmem.layers.telling import attached, content_of, orders_in
+from localmem.layers.telling import attached, content_of, order_in
 from localmem.layers.third_person import in_third_person
 from localmem.layers.windows import grouped, text_windows
 from localmem.ports import Llm
@@ -148,7 +148,7 @@ def _numbered(source: SessionSource, place: int) -> str:
 
 
 def _shown(source: SessionSource, message: Message) -> str:
-    if orders_in(message):
+    if order_in(message):
         return "…"
     prose = prose_of(message.text, most=None)
     said = " ".join(
