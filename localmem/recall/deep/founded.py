@@ -35,6 +35,8 @@ def is_founded(
     A number may follow from two others by sum or difference, or count what was found. A question
     that asks for an inference ("would she ...") may be answered in words that nobody said.
     """
+    if not any(character.isalnum() for character in answer):
+        return False
     support = find_support(answer, question.text, notes.sources, titles)
     missing = {word.casefold() for word in support.unsupported}
     if question.want.kind in _DERIVED or question.counts:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from localmem.entities import content_words, entities
+from localmem.layers.orders import holds_order
 from localmem.recall.deep.question import Question
 from localmem.recall.deep.state import Line, State
 from localmem.recall.deep.telling import is_sufficient
@@ -88,7 +89,7 @@ def expansion_queries(state: State) -> list[str]:
     used = " ".join([state.question.text, *state.tried]).casefold()
     fresh = [
         name
-        for name in _names(state.lines())
+        for name in _names(state.lines(), state.question)
         if name.casefold() not in used and name not in state.question.people
     ]
     return [f"{name} {focus}".strip() for name in fresh[:_MOST_QUERIES]]
@@ -123,9 +124,18 @@ def best_lines(state: State, most: int) -> list[Line]:
     return lines[:most]
 
 
-def _names(lines: Iterable[Line]) -> list[str]:
-    """Names in the lines: those of fitting lines first, rare ones before common ones."""
-    kept = [line for line in lines if line.share >= _LEAST_SHARE]
+def _names(lines: Iterable[Line], question: Question) -> list[str]:
+    """Names in the lines: those of fitting lines first, rare ones before common ones.
+
+    Lines that share nothing with the topic, or that order somebody about, name nothing here.
+    """
+    kept = [
+        line
+        for line in lines
+        if line.share >= _LEAST_SHARE
+        and question.stems.of_text(line.text) & question.own_terms
+        and not holds_order(line.text)
+    ]
     found = [(name, line) for line in kept for name in entities(line.text)]
     counts = Counter(name.casefold() for name, _ in found)
     weights: dict[str, float] = {}

@@ -18,7 +18,7 @@ from localmem.types import AnswerType, Evidence, Layer
 
 LEAST_SHARE = 0.5
 COMPOUND_SHARE = 0.75
-_LEAST_NEAR = 0.3
+_LEAST_NEAR = 0.2
 
 
 def judged(line: Line, question: Question, *, speaker: str = "") -> Line:
