@@ -30,7 +30,7 @@ from localmem.errors import (
     UsageError,
 )
 from localmem.jobs.turns import Turns
-from localmem.ports import Clock, Embedder, LayerReader, Llm
+from localmem.ports import Clock, Embedder, Llm
 from localmem.shelf import ModelShelf
 from localmem.store import Store
 from localmem.types import (
@@ -65,11 +65,14 @@ if TYPE_CHECKING:
     from localmem.layers.cache import LayerModel
     from localmem.layers.materialise import Materialiser
     from localmem.recall.answer import Asked
-    from localmem.recall.deep import Sources
+    from localmem.recall.deep import Limits, Sources
 
 _log = logging.getLogger(__name__)
 
 OnProgress = Callable[[Progress], None]
+
+_LAYER_SECONDS = 15.0
+"""What making a layer of one session may take while a question waits."""
 
 
 class SystemClock:
@@ -460,7 +463,7 @@ class Memory:
         return open_doors(
             self._store,
             self._finder,
-            self._layer_reader(),
+            self.layers,
             asked_at=asked_at,
             limits=limits,
             mode=self._config.search.mode,
@@ -483,7 +486,12 @@ class Memory:
             question,
             self.doors(asked_at=asked.asked_at, limits=call.limits),
             DeepModels(**models),
-            DeepOptions(call.budget, on_token=call.on_token, on_step=call.on_step),
+            DeepOptions(
+                call.budget,
+                self._deep_limits(),
+                on_token=call.on_token,
+                on_step=call.on_step,
+            ),
         )
 
     # --- Looking --------------------------------------------------------------------------
@@ -626,6 +634,13 @@ class Memory:
         """Whether the controller's model has shown that it can lead a search."""
         return self._models.passes("controller", ModelRole.CONTROLLER)
 
+    def _deep_limits(self) -> Limits:
+        """A model that reads whole sessions may make a session's layer while a question waits."""
+        from localmem.recall.deep import Limits
+
+        reads_sessions = self._models.passes("whole_session", ModelRole.LAYERS)
+        return Limits(layer_seconds=_LAYER_SECONDS if reads_sessions else 0.0)
+
     def _deep_models(self) -> tuple[dict[str, Llm], tuple[str, ...]]:
         """The models of a deep question by role, and what is to be said about them."""
         models: dict[str, Llm] = {}
@@ -640,12 +655,6 @@ class Memory:
             )
             return models, (without,)
         return models, ()
-
-    def _layer_reader(self) -> LayerReader:
-        """The layers as a waiting question gets them: from the store, else by rule."""
-        from localmem.layers.materialise import Materialiser
-
-        return Materialiser(self._store, lambda: None)
 
     def _loaded_llm(self, role: ModelRole = ModelRole.ANSWER) -> Llm:
         """The language model of a role; one that has several roles is loaded once."""
