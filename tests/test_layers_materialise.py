@@ -81,7 +81,8 @@ def test_without_a_model_notes_are_made_by_rule_and_say_so(store: Store) -> None
     assert [note.text for note in found.notes] == [
         "Ana, 8 May 2023: Ana adopted a grey cat from the shelter in Porto yesterday (7 May 2023), "
         "her name is Miso.",
-        "Ben, 8 May 2023: Ben's sister Clara has 3 cats like Miso, and Ben is allergic to all of them.",
+        "Ben, 8 May 2023: Ben's sister Clara has 3 cats like Miso, and Ben is allergic to all of "
+        "them.",
         "Ana, 8 May 2023: Ana wants to build her a catwalk with Ana's brother in July (July 2023).",
     ]
     assert found.notices == (NO_MODEL,) and found.fresh and found.cost == LayerCost()
