@@ -7,12 +7,16 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from localmem.jobs.coverage import SummaryQuality, summary_quality
+from localmem.jobs.freshness import session_sources, stale_among
 from localmem.store import Store
 from localmem.types import Finding, MemoryStats, Verdict
 
 _WASTED_SHARE = 0.5
 _WASTED_BYTES = 50_000_000
 _PRIVATE_MASK = 0o077
+_POOR_COVERAGE = 0.6
+_TITLE_CHARACTERS = 30
 
 
 def examine_memory(store: Store) -> tuple[Finding, ...]:
@@ -45,7 +49,7 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
                 "import again with --me NAME",
             )
         )
-    return tuple(found)
+    return (*found, *_layer_findings(store))
 
 
 def is_wasteful(stats: MemoryStats) -> bool:
@@ -99,3 +103,47 @@ def _work_findings(stats: MemoryStats) -> Iterator[Finding]:
         )
     if stats.messages and not (stats.turns_without_summary or stats.messages_without_vectors):
         yield Finding(Verdict.OK, "derived", "every turn has its summary, every message its vector")
+
+
+def _layer_findings(store: Store) -> Iterator[Finding]:
+    """How well L0 stands for the turns, what is out of date, what could not be read."""
+    with store.reading():
+        sources = session_sources(store)
+        summaries = store.all_summaries()
+        with_facts = store.sessions_with_facts()
+        unread = len(store.unread_replies())
+    quality = summary_quality(list(sources.values()), summaries)
+    if quality.coverage is not None:
+        yield _quality_finding(quality, quality.coverage)
+    stale = len(stale_among(with_facts, sources))
+    if stale:
+        yield Finding(
+            Verdict.NOTICE,
+            "layers",
+            f"the facts of {stale:,} sessions were made before the sessions changed",
+            "localmem warm --layer L1, or they are made when they are wanted",
+        )
+    if unread:
+        yield Finding(
+            Verdict.NOTICE,
+            "replies",
+            f"{unread:,} replies of the language model could not be read; none became memory",
+            "a larger model errs less: localmem models list",
+        )
+
+
+def _quality_finding(quality: SummaryQuality, coverage: float) -> Finding:
+    poor = coverage < _POOR_COVERAGE
+    faithful = f", {quality.faithfulness:.0%} the reverse" if quality.faithfulness else ""
+    looked = f"{quality.turns:,} of {quality.turns_total:,} turns"
+    worst = ", ".join(
+        f"{one.session.id} “{one.session.title[:_TITLE_CHARACTERS]}” {one.coverage:.0%}"
+        for one in quality.worst
+    )
+    return Finding(
+        Verdict.NOTICE if poor else Verdict.OK,
+        "summary quality",
+        f"{coverage:.0%} of the names, numbers and dates of a turn are in its summary{faithful} "
+        f"(means over {looked}); least in sessions {worst}",
+        "localmem warm --layer L0" if poor else "",
+    )

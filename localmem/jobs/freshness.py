@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 
 from localmem.layers.source import SessionSource
 from localmem.store import Store
-from localmem.types import SessionId
+from localmem.types import Provenance, SessionId
 
 
 def session_sources(store: Store) -> dict[SessionId, SessionSource]:
@@ -31,8 +32,12 @@ def fresh_facts(store: Store, model_id: str) -> frozenset[SessionId]:
 def stale_facts(store: Store) -> tuple[SessionId, ...]:
     """Sessions whose stored L1 was made from an older state of theirs."""
     made = store.sessions_with_facts()
-    if not made:
-        return ()
-    sources = session_sources(store)
+    return stale_among(made, session_sources(store)) if made else ()
+
+
+def stale_among(
+    made: Mapping[SessionId, Provenance], sources: Mapping[SessionId, SessionSource]
+) -> tuple[SessionId, ...]:
+    """Those of the sessions that have changed since their L1 was made."""
     stale = (n for n, by in made.items() if n in sources and sources[n].sha() != by.source_sha)
     return tuple(sorted(stale))

@@ -85,7 +85,7 @@ def _parts(text: str) -> list[str]:
 
 def _without(text: str, dates: Sequence[ResolvedDate]) -> str:
     for one in sorted(dates, key=lambda date: -date.begin):
-        text = f"{text[: one.begin]} {text[one.stop :]}"
+        text = f"{text[: one.begin]}so{text[one.stop :]}"  # what follows opens no sentence
     return text
 
 
