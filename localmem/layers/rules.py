@@ -7,6 +7,7 @@ Milliseconds a session: these notes are never stored, they are made whenever the
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from localmem import dates as dating
@@ -39,7 +40,17 @@ _OPEN = re.compile(
     r"|then)\b",
     re.IGNORECASE,
 )
+_LEANS = re.compile(
+    r"^(?:(?:and|but|so|plus|also|then|or|because|since|now)\b,? )?(?:it|they|she|he|this|that"
+    r"|these|those|there|one|his|her|their|its|such|both|all|some|then|afterwards|since then)"
+    r"(?:['’]\w+)?\b"
+    r"|^(?:gonna|got|getting|looking|hoping|excited|so|can't|cannot|haven't|hadn't|didn't|don't|won't"
+    r"|been|had|have|was|were|went|just|really|definitely|especially|and|but|plus|which|who"
+    r"|because|or|then|thinking|trying|feeling|feels?|felt|seeing|love|loved|enjoying)\b",
+    re.IGNORECASE,
+)
 _LONG_WORDS = 24
+_MOST_JOINED_WORDS = 45
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +58,12 @@ class Statement:
     """What a message tells in one sentence, without its "Ana, 3 May 2021:".
 
     `is_open`: words of it point elsewhere ("she", "that place"), it lacks its subject, or it tells
-    several things; a model may make more of it.
+    several things; a model may make more of it. `leans`: it begins with such a word.
     """
 
     text: str
     is_open: bool
+    leans: bool = False
 
 
 def rule_notes(source: SessionSource, place: int) -> tuple[TurnNote, ...]:
@@ -68,7 +80,9 @@ def statements_of(source: SessionSource, place: int) -> tuple[Statement, ...]:
     """What the message at `place` tells, in its order, each once; an order as a quotation."""
     message = source.messages[place]
     who = capitalised(called(message.speaker))
-    found = [_statement(source, message, told) for told in telling_sentences(source, message)]
+    found = _joined(
+        [_statement(source, message, told) for told in telling_sentences(source, message)]
+    )
     order = order_in(message)
     shown = attached(message)
     if order:
@@ -101,12 +115,26 @@ def _statement(source: SessionSource, message: Message, told: Told) -> Statement
         return Statement(f"{capitalised(who)} asked: {_shortened(dated)}", is_open=False)
     other = source.addressee(message)
     text = _shortened(in_third_person(dated, who, None if other is None else called(other)))
-    return Statement(text, _is_open(text, who))
-
-
-def _is_open(text: str, who: str) -> bool:
     lacks_subject = who.casefold() not in text.casefold() and " is " not in f" {text} "
-    return _OPEN.search(text) is not None or lacks_subject or text.count(" ") >= _LONG_WORDS
+    is_open = lacks_subject or _OPEN.search(text) is not None or text.count(" ") >= _LONG_WORDS
+    return Statement(text, is_open, _LEANS.match(text) is not None)
+
+
+def _joined(statements: Sequence[Statement]) -> list[Statement]:
+    """Statements with those that go on about the same put behind them: alone "It was new" tells
+    nothing."""
+    joined: list[Statement] = []
+    for told in statements:
+        before = joined[-1] if joined else None
+        if before is not None and told.leans and _fit(before.text, told.text):
+            joined[-1] = Statement(f"{before.text} {told.text}", is_open=True, leans=before.leans)
+        else:
+            joined.append(told)
+    return joined
+
+
+def _fit(before: str, after: str) -> bool:
+    return before.count(" ") + after.count(" ") + 2 <= _MOST_JOINED_WORDS
 
 
 def _shortened(text: str) -> str:

@@ -29,6 +29,19 @@ _FIRST_PERSON = re.compile(
     r"\b(?:I|[Mm]y|[Mm]e|[Mm]yself|[Ww]e|[Oo]ur|i'm|i've|[Ii]ch|[Mm]eine?[mnrs]?|[Ww]ir|[Uu]ns\w*"
     r"|[Yy]o|[Mm]is?|[Nn]os\w*|[Jj]e|[Mm]on|[Mm]es|[Nn]otre)\b"
 )
+_TAG_QUESTION = re.compile(
+    r"(?:\s+[-–—]+\s*|[,;]\s+|\s+)(?:(?:so |and |but )?(?:how|what) about (?:you|yours?)\b[^?]*"
+    r"|right|huh|you know|okay|ok|eh|isn['’]t it|don['’]t you(?: think)?|what do you think"
+    r"|know what i mean|how are you(?: \w+){0,2}|what['’]?s up)\s*\?+\W*$"
+    r"|\s+[-–—]+\s*[^-–—?]{1,60}\?+\W*$",
+    re.IGNORECASE,
+)
+_LEAST_BEFORE_TAG = 12
+_SUGGESTS = re.compile(
+    r"^\W*(?:\w+[,!]\s+)?(?:how about|what about|why (?:not|don['’]?t (?:you|we))|have you (?:tried"
+    r"|considered|thought)|shall we|should we|would you like|do you want|wanna)\b",
+    re.IGNORECASE,
+)
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _ATTACHED_HEAD = re.compile(r"^\s*(?:a|an|the)\s+(?:photo|picture|image|photograph)\b", re.I)
@@ -122,9 +135,12 @@ def _told(
     source: SessionSource, message: Message, raw: str, begin: int, speakers: Sequence[str]
 ) -> Told | None:
     text = plain_sentence(raw)
+    stop = begin + len(raw)
+    if (tag := _TAG_QUESTION.search(raw)) is not None and tag.start() > _LEAST_BEFORE_TAG:
+        stop = begin + tag.start()
+        text = plain_sentence(raw[: tag.start()])
     if not text:
         return None
-    stop = begin + len(raw)
     dates = dates_within(source.dates_of(message), begin, stop)
     content = content_of(text, speakers)
     marks = _marks(text, speakers, dates)
@@ -146,6 +162,8 @@ def _tells(
     personal: bool,
 ) -> bool:
     if is_question:
+        if _SUGGESTS.match(text) is not None:
+            return len(content) >= _LEAST_CONTENT // 2
         wanted = 3 if message.role is Role.USER and personal else _LEAST_CONTENT
         return len(content) >= wanted and (marks > 0 or personal)
     if _COURTESY.match(text) is not None and marks == 0 and len(content) < _LEAST_CONTENT:

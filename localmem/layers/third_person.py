@@ -27,7 +27,8 @@ _BASE_TEXT = """
     garden fish ski surf jog meditate relax create compose record perform code program dream
     imagine worry regret avoid dislike adore value cherish celebrate commute rent owe earn invest
     donate organize organise host join lack require deserve assume suppose doubt bet swear promise
-    aim look forward speak send receive answer reply learn
+    aim look forward speak send receive answer reply learn rely apply crave treasure own mentor
+    participate contribute exercise operate teach handle manage prepare choose focus
 """
 _BASE = frozenset(_BASE_TEXT.split())
 _IRREGULAR = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't",
@@ -40,8 +41,9 @@ _FIRST = re.compile(
     rf"\b(?:I(?=\b|m |ve )|i(?=['’ ]))(?P<tail>['’](?:m|ve|ll|d)\b|m\b(?= )|ve\b(?= ))?"
     rf"(?P<adverbs>(?:\s+{_ADVERB})*)(?P<verb>\s+[a-z']+)?"
 )
-_OWN = re.compile(r"\b(?P<word>[Mm]y|[Mm]ine|[Mm]e|[Mm]yself)\b")
-_WE = re.compile(r"\b(?:[Ww]e|[Uu]s|[Oo]ur)\b")
+_OWN = re.compile(r"\b(?P<word>[Mm]y|[Mm]ine|[Mm]e|[Mm]yself)\b(?:(?<=ine)['’]s\b)?")
+_WE = re.compile(r"\b(?P<word>[Ww]e|[Uu]s|[Oo]ur)\b(?P<tail>['’](?:re|ve|ll|d)\b)?")
+_WE_TAILS = {"'re": " are", "'ve": " have", "'ll": " will", "'d": " would"}
 _SECOND = re.compile(
     r"(?P<lead>^|[.,;:!?]\s+|\b(?:that|when|if|because|and|but|so|since|while|as)\s+)?"
     r"\b(?P<word>[Yy]ou|[Yy]our|[Yy]ours|[Yy]ourself)\b(?P<tail>['’](?:re|ve|ll|d)\b)?"
@@ -89,7 +91,11 @@ def possessive(name: str) -> str:
 
 
 def _explained(speaker: str) -> Callable[[re.Match[str]], str]:
-    return lambda match: f"{match.group()} ({speaker} and others)"
+    def explain(match: re.Match[str]) -> str:
+        tail = (match.group("tail") or "").replace("’", "'")
+        return f"{match.group('word')} ({speaker} and others){_WE_TAILS.get(tail, '')}"
+
+    return explain
 
 
 def _first(match: re.Match[str], speaker: str) -> str:
