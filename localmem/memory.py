@@ -632,13 +632,20 @@ class Memory:
 
     def _steers(self) -> bool:
         """Whether the controller's model has shown that it can lead a search."""
-        return self._models.passes("controller", ModelRole.CONTROLLER)
+        return self._has_passed("controller", ModelRole.CONTROLLER)
+
+    def _has_passed(self, ability: str, role: ModelRole) -> bool:
+        """Whether a role's model is here and has shown an ability."""
+        try:
+            return self._models.passes(ability, role)
+        except ModelError:
+            return False
 
     def _deep_limits(self) -> Limits:
         """A model that reads whole sessions may make a session's layer while a question waits."""
         from localmem.recall.deep import Limits
 
-        reads_sessions = self._models.passes("whole_session", ModelRole.LAYERS)
+        reads_sessions = self._has_passed("whole_session", ModelRole.LAYERS)
         return Limits(layer_seconds=_LAYER_SECONDS if reads_sessions else 0.0)
 
     def _deep_models(self) -> tuple[dict[str, Llm], tuple[str, ...]]:

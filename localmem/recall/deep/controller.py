@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.meter import OutOfTimeError
 from localmem.recall.deep.policy import Decision, Policy, next_drills
+from localmem.recall.deep.question import is_about
+from localmem.recall.deep.state import Candidate
 from localmem.recall.deep.telling import is_sufficient
 from localmem.recall.deep.tools import Call, run_call
-from localmem.types import Layer
+from localmem.types import Layer, SessionId
 
 _WIDE_SHOWN = 20
 _SURELY_SHOWN = 5
@@ -122,23 +124,45 @@ def _open_best(bench: Bench) -> None:
     state = bench.state
     if not bench.switches.read_raw or _facts_suffice(bench):
         return
+    held = {n for line in state.lines(least=Layer.RAW) for n in line.message_ids}
+    missing: dict[SessionId, int] = {}
+    for one in _best_candidates(bench):
+        message = one.found.message
+        if message.id not in held and _has_room(bench, message.session_id, missing):
+            missing[message.session_id] = missing.get(message.session_id, 0) + 1
+    for session_id, count in missing.items():
+        bench.raw_at_once = count
+        _run_one(bench, Call("read_raw", state.question.text, session_id))
+
+
+def _best_candidates(bench: Bench) -> list[Candidate]:
+    """The found messages that the answer may need, best first."""
+    state = bench.state
     most = _WIDE_SHOWN if state.question.is_wide else bench.limits.shown
     relevance = state.relevance()
-    best = [
+    about = [
         one
-        for place, one in enumerate(list(state.candidates.values())[:most])
+        for one in state.candidates.values()
+        if not state.question.is_wide or is_about(one.found.message, state.question)
+    ]
+    return [
+        one
+        for place, one in enumerate(about[:most])
         if place < _SURELY_SHOWN or relevance[one.found.message.id] >= _LEAST_FIT
     ]
-    held = {n for line in state.lines(least=Layer.RAW) for n in line.message_ids}
-    for session_id in state.ranked_sessions:
-        missing = [
-            one
-            for one in best
-            if one.found.message.session_id == session_id and one.found.message.id not in held
-        ]
-        if missing:
-            bench.raw_at_once = len(missing)
-            _run_one(bench, Call("read_raw", state.question.text, session_id))
+
+
+def _has_room(bench: Bench, session_id: SessionId, wanted: Iterable[SessionId]) -> bool:
+    """Whether a session is open, is wanted already, or may still be opened."""
+    drilled = bench.state.drilled
+    if session_id not in bench.state.ranked_sessions:
+        return False
+    new = {number for number in wanted if number not in drilled}
+    return (
+        session_id in drilled
+        or session_id in new
+        or (len(drilled) + len(new) < bench.limits.drilled)
+    )
 
 
 def _facts_suffice(bench: Bench) -> bool:

@@ -18,11 +18,11 @@ from localmem.errors import GenerationError
 from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.deep.bench import Bench
-from localmem.recall.deep.question import Question
+from localmem.recall.deep.question import Question, is_about
 from localmem.recall.evidence import shown_text
 from localmem.recall.refusal import says_not_found
 from localmem.recall.reply import plain_line
-from localmem.types import ChatMessage, Completion, Evidence, Layer, MessageId, Role
+from localmem.types import ChatMessage, Completion, Evidence, Layer, MessageId
 
 MOST_MESSAGES = 20
 MOST_ITEMS = 12
@@ -66,7 +66,7 @@ def list_items(bench: Bench, llm: Llm, evidence: Sequence[Evidence]) -> tuple[It
     """
     began = time.perf_counter()
     question = bench.state.question
-    chosen = [one for one in evidence if _is_about(one, question)][:MOST_MESSAGES]
+    chosen = [one for one in evidence if is_about(one.message, question)][:MOST_MESSAGES]
     named: list[_Named] = []
     read = 0
     for start in range(0, len(chosen), _BATCH):
@@ -122,15 +122,6 @@ def _prompt(one: Evidence, question: Question) -> tuple[ChatMessage, ...]:
     day = f", {describe_day(message.said_at.date())}" if message.said_at else ""
     shown = f"{message.speaker}{day}: {shown_text(one, question.text)}"
     return load_prompt("list_item").messages(question=question.text, message=shown)
-
-
-def _is_about(one: Evidence, question: Question) -> bool:
-    """Whether a message can tell of the one person whom the question names."""
-    message = one.message
-    if len(question.named) != 1 or message.role is not Role.USER:
-        return True
-    name = question.named[0]
-    return message.speaker == name or name.split()[0] in message.text
 
 
 def _parts(reply: str, one: Evidence, question: Question) -> list[_Named]:

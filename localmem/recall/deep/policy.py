@@ -55,7 +55,7 @@ class RulePolicy:
         descents, reflects = legal_descents(bench), may_reflect(bench)
         if reflects and (state.nudged or not descents or _wants_breadth(bench)):
             return Decision((Call("reflect"),))
-        return Decision(descents)
+        return Decision() if state.question.is_wide else Decision(descents)
 
 
 class ModelPolicy:

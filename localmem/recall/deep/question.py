@@ -14,7 +14,7 @@ from datetime import datetime
 from localmem.dates import describe, is_absolute, resolve_question
 from localmem.entities import named_participants
 from localmem.recall.wanted import Stems, Wanted, wanted
-from localmem.types import AnswerType, ResolvedDate
+from localmem.types import AnswerType, Message, ResolvedDate, Role
 
 _COUNTS = re.compile(
     r"\bhow many\b(?! (?:days|weeks|months|years|hours|minutes)\b)"
@@ -104,6 +104,15 @@ def understand(text: str, asked_at: datetime, people: Sequence[str]) -> Question
         compound=looks_compound(text),
         stems=stems,
     )
+
+
+def is_about(message: Message, question: Question) -> bool:
+    """Whether a message can tell of the one person whom the question names; true where it names
+    nobody, or several."""
+    if len(question.named) != 1 or message.role is not Role.USER:
+        return True
+    name = question.named[0]
+    return message.speaker == name or name.split()[0] in message.text
 
 
 def question_dates(question: Question) -> tuple[ResolvedDate, ...]:

@@ -28,6 +28,7 @@ _LONGEST_LINE = 160
 _MOST_SHARED = 0.5
 _LEAST_SHARE = 0.3
 """Of the question's words, for a line whose names are worth a search."""
+_EMPTY = frozenset(("many", "much", "often", "get", "got", "take", "took", "kind", "kinds", "type"))
 _OWNED = re.compile(r"['’]s?$")
 
 
@@ -84,7 +85,12 @@ def new_queries(bench: Bench) -> tuple[str, ...]:
 
 
 def expansion_queries(state: State) -> list[str]:
-    """Names of what was found, that no query held yet, beside what the question asks for."""
+    """Names of what was found, that no query held yet, beside what the question asks for.
+
+    Only for questions that may need several facts: for others a name leads astray.
+    """
+    if not (state.question.compound or state.question.is_wide):
+        return []
     focus = topic_of(state.question)
     used = " ".join([state.question.text, *state.tried]).casefold()
     fresh = [
@@ -149,7 +155,7 @@ def topic_of(question: Question) -> str:
     """What the question is after, without the people it names."""
     named = {part.casefold() for name in question.named for part in name.split()}
     words = [_OWNED.sub("", word) for word in content_words(question.text)]
-    return " ".join([word for word in words if word not in named][:4])
+    return " ".join([w for w in words if w not in named and w not in _EMPTY][:4])
 
 
 def _short(text: str) -> str:

@@ -46,10 +46,10 @@ class Call:
 
     @property
     def arguments(self) -> str:
-        """As a trace shows it."""
-        place = f"session {self.session_id}" if self.session_id is not None else ""
-        said = f"“{self.query}”" if self.query else ""
-        return ", ".join(part for part in (place, said) if part)
+        """As a trace shows it: the query of a search, the session of a read."""
+        if self.session_id is not None:
+            return f"session {self.session_id}"
+        return f"“{self.query}”" if self.query else ""
 
 
 @dataclass(frozen=True, slots=True)
