@@ -60,7 +60,8 @@ def put(store: Store, *talk: tuple[str, str], number: str = "c") -> ImportId:
 
 def echo(call: LlmCall) -> str:
     """What a good small model does: it tells the statements, with names for "her"."""
-    told = call.messages[-1].content.partition("<message>")[2].partition("</message>")[0]
+    told = call.messages[-1].content.partition("<statements")[2].partition("</statements>")[0]
+    told = told.partition(">")[2]
     return "\n- ".join(told.replace(" her ", " Miso ").strip().splitlines())
 
 

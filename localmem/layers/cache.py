@@ -37,7 +37,7 @@ class LayerModel:
         if self.whole_session:
             sha = whole.prompt_sha(whole.FACTS_PROMPT)
         else:
-            sha = f"{messagewise.prompt_sha()}/{RULES_VERSION}.{CHOICE_VERSION}"
+            sha = f"{messagewise.prompt_sha()}/{CHOICE_VERSION}"
         return Provenance(self.llm.model_id, sha, source.sha())
 
     def notes_provenance(self, source: SessionSource, place: int) -> Provenance:

@@ -13,7 +13,7 @@ from localmem.types import Completion, LayerCost
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NONE = re.compile(r"^\W*(?:none|nothing|n/a|no facts?)\b\W*$", re.IGNORECASE)
-_FENCE = re.compile(r"<\s*(/?)\s*(session|message|before|memory)\s*>", re.IGNORECASE)
+_FENCE = re.compile(r"<\s*(/?)\s*(session|statements|message|before|memory)\b[^>]*>", re.IGNORECASE)
 _LONGEST_WORDS = 60
 _LEAST_WORDS = 3
 _SHORTENED = 120

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from localmem import dates as dating
 from localmem.layers.draft import Failure, Line, Work, dated, tidy, unfenced
 from localmem.layers.extractive import prose_of
 from localmem.layers.orders import holds_order
-from localmem.layers.rules import Statement, called, capitalised, statements_of
+from localmem.layers.rules import RULES_VERSION, Statement, called, capitalised, statements_of
 from localmem.layers.source import SessionSource, stamp
 from localmem.layers.support import Grounds, grounds_of, missing_from, shared_share, stems_of
 from localmem.layers.telling import order_in
@@ -48,7 +47,7 @@ OnDraft = Callable[[int, "list[Line] | Failure"], None]
 
 def prompt_sha() -> str:
     """The provenance of what this path makes."""
-    return load_prompt(PROMPT).sha
+    return f"{load_prompt(PROMPT).sha}/{RULES_VERSION}"
 
 
 def wants_model(source: SessionSource, place: int) -> bool:
@@ -141,15 +140,17 @@ def _tasks(source: SessionSource, place: int) -> list[_Task]:
 def _task(source: SessionSource, place: int, statements: tuple[Statement, ...]) -> _Task:
     message = source.messages[place]
     reader = source.addressee(message)
-    day = "" if message.said_at is None else dating.describe_day(message.said_at.date())
     prompt = load_prompt(PROMPT).messages(
-        writer=unfenced(capitalised(called(message.speaker))),
-        day=f" on {day}" if day else "",
-        reader=f" to {unfenced(called(reader))}" if reader else "",
+        writer=_attribute(capitalised(called(message.speaker))),
+        reader=f' to="{_attribute(called(reader))}"' if reader else "",
         before=_context(source.before(place)),
-        message="\n".join(unfenced(told.text) for told in statements),
+        statements="\n".join(unfenced(told.text) for told in statements),
     )
     return _Task(place, statements, prompt)
+
+
+def _attribute(name: str) -> str:
+    return unfenced(name).replace('"', "'")
 
 
 def _context(before: Message | None) -> str:
@@ -177,7 +178,7 @@ def _draft(source: SessionSource, place: int, tasks: Sequence[_Task]) -> list[Li
         lines = _lines(task)
         replied += lines
         by_statement |= _told(source, place, task.statements, lines, grounds)
-    if not any(by_statement.values()):
+    if not any(_nearest(tidy(line), statements_of(source, place)) for line in replied):
         return Failure("no line of it tells something of the message", "\n".join(replied))
     kept: dict[str, Line] = {}
     for statement in statements_of(source, place):

@@ -18,6 +18,7 @@ from localmem import dates as dating
 from localmem.layers.extractive import MODEL_ID as EXTRACTIVE
 from localmem.layers.extractive import prose_of, source_sha
 from localmem.layers.orders import holds_order
+from localmem.layers.rules import called, capitalised
 from localmem.layers.source import SessionSource, stamp
 from localmem.layers.support import LEAST_SHARED, grounds_of, missing_from, shared_share
 from localmem.layers.telling import content_of
@@ -34,6 +35,7 @@ _SENTENCE_TOKENS = 80
 _MOST_WORDS = 30
 _MOST_CHARACTERS = 260
 _SHOWN_CHARACTERS = 1_200
+_SHOWN_OF_ASSISTANT = 500
 _SHOWN_BEFORE = 300
 _LEAST_CONTENT = 3
 """Content words of a turn that is worth a model's time."""
@@ -60,15 +62,25 @@ class TurnText:
         return tuple(self.source.messages[place] for place in self.places)
 
     @property
-    def prefix(self) -> str:
-        """ "Ana, 3 May 2021:" of the message that the present line tells."""
-        heads = [stamp(message) for message in self.messages]
-        return next((head for head in heads if self.summary.sentence.startswith(head)), heads[0])
+    def teller(self) -> Message:
+        """The message that the present line tells."""
+        told = self.summary.sentence
+        return next((m for m in self.messages if told.startswith(stamp(m))), self.messages[0])
+
+    @property
+    def subject(self) -> str:
+        """Who is put in the model's mouth as the sentence's beginning: who tells the turn."""
+        return capitalised(called(self.teller.speaker))
+
+    @property
+    def reply_prefix(self) -> str:
+        """ "Ana, 3 May 2021: Ana", with which a reply for this turn alone begins."""
+        return f"{_head(self.teller)} {self.subject}"
 
     @property
     def shown(self) -> str:
         """The turn's messages, dated, the long ones cut."""
-        return "\n".join(self._line(message, _SHOWN_CHARACTERS) for message in self._spoken)
+        return "\n".join(self._line(message, _shown(message)) for message in self._spoken)
 
     @property
     def shown_before(self) -> str:
@@ -100,7 +112,7 @@ class TurnText:
         attached = f" [{message.attachment_text}]" if message.attachment_text else ""
         told = " ".join(prose_of(told + attached).split())
         cut = told if len(told) <= most else f"{told[:most].rsplit(' ', 1)[0]} …"
-        return f"{stamp(message)} {cut}"
+        return f"{_head(message)} {cut}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,7 @@ class Judged:
 
 
 def line_messages(prompt: Prompt, turn: TurnText) -> tuple[ChatMessage, ...]:
-    """The prompt for one turn; the reply begins with `turn.prefix`."""
+    """The prompt for one turn; the reply begins with `turn.reply_prefix`."""
     return prompt.messages(before=turn.shown_before, turn=turn.shown)
 
 
@@ -175,13 +187,14 @@ def read_window(reply: str, turns: int) -> list[str] | None:
 
 def judge(turn: TurnText, line: str, provenance: Provenance) -> Judged:
     """The summary that a model's line makes, or why the present one stays."""
-    told = _one_sentence(line, turn.prefix)
+    told = _one_sentence(line)
     if not told:
         return Judged(None, "no sentence")
     reason = _pronoun_in(told) or _unsupported(told, turn)
     if reason:
         return Judged(None, reason)
-    better = replace(turn.summary, sentence=f"{turn.prefix} {told}", provenance=provenance)
+    sentence = f"{stamp(turn.teller)} {told}"
+    better = replace(turn.summary, sentence=sentence, provenance=provenance)
     return Judged(better)
 
 
@@ -214,10 +227,18 @@ def provenance_of(turn: TurnText, model_id: str, prompt: Prompt) -> Provenance:
     return Provenance(model_id, prompt.sha, source_sha(turn.messages))
 
 
-def _one_sentence(line: str, prefix: str) -> str:
-    """The first sentence of a reply without the prefix; "" where there is none of fair length."""
-    flat = " ".join(line.split()).strip("\"' ")
-    flat = flat.removeprefix(prefix).lstrip("-: ")
+def _head(message: Message) -> str:
+    """The stamp of a message as a model sees it: an owner without a name is "the user"."""
+    return capitalised(stamp(message).replace(message.speaker, called(message.speaker), 1))
+
+
+def _shown(message: Message) -> int:
+    return _SHOWN_CHARACTERS if message.role is Role.USER else _SHOWN_OF_ASSISTANT
+
+
+def _one_sentence(line: str) -> str:
+    """The first sentence of a reply; "" where there is none of fair length."""
+    flat = " ".join(line.split()).lstrip("-: ")
     end = next((m.end() for m in _SENTENCE_END.finditer(flat) if _closes(flat, m.end())), None)
     told = flat if end is None else flat[:end]
     cut_short = end is None and len(told.split()) > _MOST_WORDS

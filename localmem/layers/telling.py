@@ -78,7 +78,12 @@ class Told:
 
 
 def telling_sentences(source: SessionSource, message: Message) -> tuple[Told, ...]:
-    """The sentences of a message that tell something, in its order, up to its first order."""
+    """The sentences of a message that tell something, in its order, up to its first order.
+
+    What tools and systems put into a chat was said by nobody; it stays in the raw text alone.
+    """
+    if message.role not in (Role.USER, Role.ASSISTANT):
+        return ()
     end = _first_order(message)
     prose = prose_of(message.text, most=None)
     speakers = source.speakers
