@@ -7,6 +7,9 @@ import random
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+_Asked = TypeVar("_Asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def locomo_questions(path: Path, categories: Collection[int]) -> list[GoldQuesti
     ]
 
 
-def draw(questions: list[GoldQuestion], limit: int | None, seed: int) -> list[GoldQuestion]:
+def draw(questions: list[_Asked], limit: int | None, seed: int) -> list[_Asked]:
     """`limit` questions drawn uniformly without repeats; all of them where there are no more."""
     if limit is None or limit >= len(questions):
         return questions

@@ -29,9 +29,10 @@ MessageKey = tuple[str, str]
 class Question:
     """One question with its gold.
 
-    `gold` names the messages that hold the answer; empty where only conversations are known.
-    `gold_conversations` names those then (LongMemEval, where one is a session). `asked_at` is the
-    dataset's own time of asking, else the end of the history.
+    `answer` is its text, "" where the file gives none. `gold` names the messages that hold it;
+    empty where only conversations are known. `gold_conversations` names those then (LongMemEval,
+    where one is a session). `asked_at` is the dataset's own time of asking, else the end of the
+    history.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Question:
     gold: frozenset[MessageKey] = frozenset()
     gold_conversations: frozenset[str] = frozenset()
     asked_at: datetime | None = None
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,13 @@ def locomo(path: Path) -> Iterator[History]:
             if item["category"] != _LOCOMO_ADVERSARIAL and gold:
                 kind = _LOCOMO_KINDS[item["category"]]
                 questions.append(
-                    Question(item["question"], kind, gold, asked_at=_last_moment([imported]))
+                    Question(
+                        item["question"],
+                        kind,
+                        gold,
+                        asked_at=_last_moment([imported]),
+                        answer=str(item["answer"]),
+                    )
                 )
         yield History(chat["sample_id"], "locomo", (imported,), tuple(questions), path)
 
@@ -114,9 +122,17 @@ def longmemeval(path: Path) -> Iterator[History]:
             _flagged(item, imported),
             _chats(item, question_id),
             asked_at,
+            str(item["answer"]),
         )
         extra = tuple(
-            Question(e["question"], "extra", frozenset(), _chats(e, question_id), asked_at)
+            Question(
+                e["question"],
+                "extra",
+                frozenset(),
+                _chats(e, question_id),
+                asked_at,
+                str(e["answer"]),
+            )
             for e in item.get("extra_questions", [])
         )
         yield History(

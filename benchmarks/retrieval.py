@@ -134,7 +134,7 @@ def _one_history(
             began = time.perf_counter()
             report = memory.import_(export, options)
             ingest_s = time.perf_counter() - began
-            messages = _messages(memory)
+            messages = all_messages(memory)
             embedder_s = 0.0 if embedder is None else _bare_seconds(embedder, messages)
             memory.search("warm-up", k=1, mode=_mode_of(args))
             rows = [_ask(memory, history, messages, q, args, ranks) for q in history.questions]
@@ -156,7 +156,7 @@ def export_of(history: History, folder: Path) -> Path:
     return file
 
 
-def _messages(memory: Memory) -> list[Message]:
+def all_messages(memory: Memory) -> list[Message]:
     """All messages, conversation by conversation, in the order of speech."""
     sessions = sorted(memory.sessions(), key=lambda s: (s.conversation_id, s.id))
     return [m for s in sessions for m in memory.show(s.id).messages]
@@ -187,22 +187,23 @@ def _ask(
     search_ms = (time.perf_counter() - began) * 1000
     found = [keys[f.message.id] for f in result.found]
     sessions = list(dict.fromkeys(f.message.session_id for f in result.found))
-    gold_sessions = _gold_sessions(question, keys, messages)
+    gold_in = gold_sessions(question, keys, messages)
     return Row(
         history=history.name,
         question=question.text,
         kind=question.kind,
         search_ms=round(search_ms, 3),
         turn_recall={k: recall(found, question.gold, k) for k in ranks} if question.gold else None,
-        session_recall={k: recall(sessions, gold_sessions, k) for k in ranks},
+        session_recall={k: recall(sessions, gold_in, k) for k in ranks},
         ndcg_at_10=ndcg(found, question.gold, 10) if question.gold else None,
         found=["/".join(key) for key in found[: max(ranks)]],
     )
 
 
-def _gold_sessions(
+def gold_sessions(
     question: Question, keys: dict[MessageId, MessageKey], messages: Sequence[Message]
 ) -> frozenset[SessionId]:
+    """The stored sessions that hold the gold."""
     return frozenset(
         m.session_id
         for m in messages
