@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import pytest
@@ -30,9 +31,9 @@ ROW = AblationRow(
 )
 
 
-def rows(*changes: dict[str, object]) -> list[AblationRow]:
+def rows(*changes: Mapping[str, object]) -> list[AblationRow]:
     return [
-        replace(ROW, **({"key": f"chat/{number}"} | change))  # type: ignore[arg-type]  # test data
+        replace(ROW, **({"key": f"chat/{number}", **change}))  # type: ignore[arg-type]  # test data
         for number, change in enumerate(changes)
     ]
 
