@@ -362,8 +362,8 @@ def test_a_reply_that_cannot_be_read_is_kept_and_not_asked_for_again(store: Stor
     assert len(kept) == 3 and all("quantum" in one.reply for one in kept)
     assert all(one.layer is Layer.NOTES and one.place.startswith("session 1") for one in kept)
     calls = len(llm.history)
-    made.notes(ONE)
-    assert len(llm.history) == calls
+    assert made.notes(ONE).notices == made.facts(ONE).notices == (UNREAD,)
+    assert len(llm.history) == calls and store.facts_of(ONE) is None
 
 
 # --- Freshness ----------------------------------------------------------------------------

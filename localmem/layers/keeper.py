@@ -41,7 +41,6 @@ class NoteKeeper:
         self._done: set[int] = set()
         self._made: list[MadeNotes] = []
         self._failed: list[UnreadReply] = []
-        self.unread = 0
 
     @property
     def done(self) -> int:
@@ -56,7 +55,6 @@ class NoteKeeper:
         provenance = self._model.notes_provenance(self._source, place)
         number = self._source.messages[place].id
         if isinstance(draft, Failure):
-            self.unread += 1
             failed = as_unread(self._source, Layer.NOTES, int(number), draft, provenance)
             self._failed.append(failed)
         else:

@@ -181,15 +181,6 @@ class Materialiser:
         notices = request.notices(stale=at_hand.stale > 0, by_rule=at_hand.by_rule > 0)
         return SessionNotes(session_id, at_hand.notes, not at_hand.stale, request.cost(), notices)
 
-    def open_messages(self, session_id: SessionId, model: LayerModel) -> int:
-        """How many messages of a session the model would still be asked about for its L2.
-
-        Raises:
-            RecordNotFoundError: there is no such session.
-        """
-        source = load_source(self._store, session_id)
-        return len(self._cache.open_places(source, range(len(source.messages)), model))
-
     def _request(
         self,
         seconds: float | None,
@@ -210,8 +201,8 @@ class Materialiser:
         except ModelError as error:
             request.reason = f"{error.message}: made by rule"
             return None
-        if model is None:
-            request.reason = NO_MODEL
+        # With a model at hand, what remains by rule is what it could not say.
+        request.reason = NO_MODEL if model is None else UNREAD
         return model
 
     @contextmanager
@@ -223,6 +214,7 @@ class Materialiser:
             while not lock.acquire(timeout=_POLL_S):
                 request.step()
         except _TimeIsUpError:
+            request.reason = NO_TIME
             yield False
             return
         try:
@@ -241,9 +233,9 @@ class Materialiser:
         else:
             places = range(len(source.messages))
             self._make_notes(source, places, model, request)
-            if not self._cache.open_places(source, places, model):
-                notes = self._cache.notes_at_hand(source, places, stale_ok=False).notes
-                facts = choose_facts(source, notes, wanted)
+            at_hand = self._cache.notes_at_hand(source, places, stale_ok=False)
+            if not at_hand.by_rule:
+                facts = choose_facts(source, at_hand.notes, wanted)
                 made = MadeFacts(source.session.id, facts, wanted)
         if made is not None:
             self._store.put_facts(made)
@@ -254,7 +246,6 @@ class Materialiser:
     ) -> MadeFacts | None:
         """L1 as the paper makes it; None where time ran out or a reply could not be read."""
         if self._cache.could_not_list(source, model):
-            request.reason = UNREAD
             return None
         wanted = model.facts_provenance(source)
         listed: list[whole.Cited] = []
@@ -266,7 +257,8 @@ class Materialiser:
                 request.tell(window.places.stop, len(source.messages))
         failure = stopped.failure or unread
         if failure is not None:
-            request.reason = UNREAD if failure.reply else f"{failure.reason}: made by rule"
+            if not failure.reply:
+                request.reason = f"{failure.reason}: made by rule"
             unit = int(source.session.id)
             self._store.put_unread([as_unread(source, Layer.FACTS, unit, failure, wanted)])
         if failure is not None or not stopped.finished:
@@ -290,7 +282,7 @@ class Materialiser:
         with self._stopping(request) as stopped:
             try:
                 if model.whole_session:
-                    for window in whole.list_notes(model.llm, source, request.work):
+                    for window in whole.list_notes(model.llm, source, wanted, request.work):
                         keeper.take(window)
                 else:
                     messagewise.write_notes(
@@ -304,8 +296,6 @@ class Materialiser:
         if stopped.failure is not None:
             request.reason = f"{stopped.failure.reason}: made by rule"
             keeper.keep_failure(stopped.failure)
-        elif stopped.finished and keeper.unread:
-            request.reason = UNREAD
 
     @contextmanager
     def _stopping(self, request: _Request) -> Iterator[_Stopped]:

@@ -62,7 +62,7 @@ _FILLER_TEXT = """
     need want like make get got one people life
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
-_LEAST_CONTENT = 4
+LEAST_CONTENT = 4
 """Content words that an impersonal sentence without name, number and date needs."""
 
 
@@ -168,16 +168,16 @@ def _tells(
 ) -> bool:
     if is_question:
         if _SUGGESTS.match(text) is not None:
-            return len(content) >= _LEAST_CONTENT // 2
-        wanted = 3 if message.role is Role.USER and personal else _LEAST_CONTENT
+            return len(content) >= LEAST_CONTENT // 2
+        wanted = 3 if message.role is Role.USER and personal else LEAST_CONTENT
         return len(content) >= wanted and (marks > 0 or personal)
-    if _COURTESY.match(text) is not None and marks == 0 and len(content) < _LEAST_CONTENT:
+    if _COURTESY.match(text) is not None and marks == 0 and len(content) < LEAST_CONTENT:
         return False
     if marks > 0 or personal:
         return len(content) >= 1
     if not text.isascii() and " " not in text:
-        return len(text) >= _LEAST_CONTENT
-    return len(content) >= _LEAST_CONTENT // 2
+        return len(text) >= LEAST_CONTENT
+    return len(content) >= LEAST_CONTENT // 2
 
 
 def _marks(text: str, speakers: Sequence[str], dates: Sequence[ResolvedDate]) -> float:

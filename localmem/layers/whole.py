@@ -8,7 +8,7 @@ sessions go in windows. Each line cites its messages by number; the program chec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from localmem import dates as dating
@@ -71,16 +71,20 @@ def list_facts(llm: Llm, source: SessionSource, work: Work) -> Iterator[Listed]:
     Raises:
         GenerationError: the engine failed.
     """
-    return _listed(llm, source, work, FACTS_PROMPT, _FACT_TOKENS)
+    windows = session_windows(llm, source)
+    return _listed(llm, source, windows, work, FACTS_PROMPT)
 
 
-def list_notes(llm: Llm, source: SessionSource, work: Work) -> Iterator[Listed]:
-    """L2 of the session, window by window; a line rests on one message.
+def list_notes(
+    llm: Llm, source: SessionSource, wanted: Collection[int], work: Work
+) -> Iterator[Listed]:
+    """L2 of the windows that hold a wanted place; a line rests on one message.
 
     Raises:
         GenerationError: the engine failed.
     """
-    return _listed(llm, source, work, NOTES_PROMPT, _NOTE_TOKENS)
+    windows = [w for w in session_windows(llm, source) if any(place in w for place in wanted)]
+    return _listed(llm, source, windows, work, NOTES_PROMPT)
 
 
 def session_windows(llm: Llm, source: SessionSource) -> list[range]:
@@ -100,9 +104,10 @@ def session_windows(llm: Llm, source: SessionSource) -> list[range]:
 
 
 def _listed(
-    llm: Llm, source: SessionSource, work: Work, name: str, max_tokens: int
+    llm: Llm, source: SessionSource, windows: Sequence[range], work: Work, name: str
 ) -> Iterator[Listed]:
-    for places in session_windows(llm, source):
+    max_tokens = _FACT_TOKENS if name == FACTS_PROMPT else _NOTE_TOKENS
+    for places in windows:
         read: list[Listed] = []
         for text in _window_texts(llm, source, places):
             work.check()
