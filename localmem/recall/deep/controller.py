@@ -7,7 +7,7 @@ search, one reflection before any count, the nudge, all limits. It writes no ans
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.meter import OutOfTimeError
@@ -20,6 +20,9 @@ from localmem.types import Layer, SessionId
 
 _WIDE_SHOWN = 20
 _SURELY_SHOWN = 5
+_MORE_SESSIONS = 4
+_MORE_IF_SUFFICIENT = 2
+"""Sessions that may be opened beside those that were drilled, for a question that is not wide."""
 _LEAST_FIT = 0.25
 """How well a message beyond the first must fit, to be worth opening its session."""
 
@@ -152,17 +155,17 @@ def _best_candidates(bench: Bench) -> list[Candidate]:
     ]
 
 
-def _has_room(bench: Bench, session_id: SessionId, wanted: Iterable[SessionId]) -> bool:
+def _has_room(bench: Bench, session_id: SessionId, wanted: Collection[SessionId]) -> bool:
     """Whether a session is open, is wanted already, or may still be opened."""
-    drilled = bench.state.drilled
-    if session_id not in bench.state.ranked_sessions:
-        return False
-    new = {number for number in wanted if number not in drilled}
-    return (
-        session_id in drilled
-        or session_id in new
-        or (len(drilled) + len(new) < bench.limits.drilled)
-    )
+    state = bench.state
+    if session_id in state.drilled or session_id in wanted:
+        return True
+    new = len([number for number in wanted if number not in state.drilled])
+    room = bench.limits.drilled - len(state.drilled)
+    if not state.question.is_wide:
+        is_enough = is_sufficient(list(state.lines()), state.question, state.parts)
+        room = min(room, _MORE_IF_SUFFICIENT if is_enough else _MORE_SESSIONS)
+    return new < room and session_id in state.ranked_sessions
 
 
 def _facts_suffice(bench: Bench) -> bool:
