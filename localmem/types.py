@@ -137,7 +137,10 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What one import did. Counts are of rows added, not of rows seen."""
+    """What one import did. Counts are of rows added, not of rows seen.
+
+    `messages_forgotten` were in the export and stay out, because the owner had them forgotten.
+    """
 
     import_id: ImportId | None
     path: str
@@ -153,6 +156,7 @@ class ImportReport:
     started_at: datetime | None = None
     undone: bool = False
     complete: bool = True
+    messages_forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,30 @@ class Participant:
     aliases: tuple[str, ...] = ()
     is_owner: bool = False
     is_assistant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonOverview:
+    """A participant in numbers. `absorbed` are the names of those who were merged into them.
+
+    Messages are those on the branches that are shown.
+    """
+
+    person: Participant
+    messages: int
+    sessions: int
+    first_said_at: datetime | None
+    last_said_at: datetime | None
+    absorbed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitChoice:
+    """Which messages of a person belong to somebody else: those in any of these."""
+
+    sessions: tuple[SessionId, ...] = ()
+    conversations: tuple[ConversationId, ...] = ()
+    imports: tuple[ImportId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,9 +414,10 @@ class ConversationDelta:
 
     `message_ids` are the new messages, `turn_ids` the new turns and those that grew. `is_new`:
     the conversation was not known. `shows_other_branch`: messages were hidden or shown again.
+    `messages_forgotten` stay out; where nothing else was in it, `conversation_id` is None.
     """
 
-    conversation_id: ConversationId
+    conversation_id: ConversationId | None
     is_new: bool
     message_ids: tuple[MessageId, ...]
     turn_ids: tuple[TurnId, ...]
@@ -397,6 +426,7 @@ class ConversationDelta:
     sessions_added: int
     without_time: int
     shows_other_branch: bool = False
+    messages_forgotten: int = 0
 
     @property
     def has_grown(self) -> bool:
@@ -406,7 +436,11 @@ class ConversationDelta:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """What was removed from a memory, counted in rows; the file was then written anew."""
+    """What was removed from a memory, counted in rows; the file was then written anew.
+
+    `titles` were parts of erased messages. `kept_out` counts the messages that a later import of
+    the same export will leave out.
+    """
 
     messages: int
     turns: int
@@ -422,6 +456,41 @@ class ErasureReceipt:
     snapshots: int
     bytes_before: int
     bytes_after: int
+    titles: int = 0
+    kept_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetTarget:
+    """What is to be forgotten: all that is named here. `person` is a name, an alias or an id."""
+
+    messages: tuple[MessageId, ...] = ()
+    sessions: tuple[SessionId, ...] = ()
+    person: str | None = None
+    import_id: ImportId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyForgotten:
+    """How much of a session goes."""
+
+    session: Session
+    messages_going: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan:
+    """What `forget` would do. `receipt` counts what would go; its bytes are those of today.
+
+    `sessions` are those that lose the most. `stays` says in words what is left of the matter.
+    `confirm` is the text that must be given to go on, "" where none is needed.
+    """
+
+    receipt: ErasureReceipt
+    sessions: tuple[PartlyForgotten, ...]
+    sessions_total: int
+    stays: tuple[str, ...] = ()
+    confirm: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -732,6 +801,30 @@ class SessionView:
     facts: tuple[KeyFact, ...] = ()
     notes: tuple[TurnNote, ...] = ()
     notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonView:
+    """Who somebody is. `topics` are the keywords of their turns with their counts.
+
+    `sessions` are the latest of those in which they speak.
+    """
+
+    overview: PersonOverview
+    topics: tuple[tuple[str, int], ...]
+    sessions: tuple[Session, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleChange:
+    """What a merge or a split did: who it is about now, and how many messages went over to them.
+
+    `sessions` counts those whose summaries, facts and notes are made anew.
+    """
+
+    person: Participant
+    messages: int
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True)
