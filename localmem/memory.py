@@ -485,7 +485,7 @@ class Memory:
         return answer_deeply(
             question,
             self.doors(asked_at=asked.asked_at, limits=call.limits),
-            DeepModels(**models),
+            DeepModels(**models, reasons=self._reasons()),
             DeepOptions(
                 call.budget,
                 self._deep_limits(),
@@ -633,6 +633,13 @@ class Memory:
     def _steers(self) -> bool:
         """Whether the controller's model has shown that it can lead a search."""
         return self._has_passed("controller", ModelRole.CONTROLLER)
+
+    def _reasons(self) -> bool:
+        """Whether the models that note and answer may write more than a few words."""
+        roles = (ModelRole.NOTES, ModelRole.ANSWER)
+        return all(
+            self._has_passed(name, role) for name in ("json", "whole_session") for role in roles
+        )
 
     def _has_passed(self, ability: str, role: ModelRole) -> bool:
         """Whether a role's model is here and has shown an ability."""

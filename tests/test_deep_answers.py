@@ -152,6 +152,40 @@ def test_nothing_is_found_in_an_empty_memory() -> None:
     assert not answer.found and answer.text == NOT_FOUND and answer.complete
 
 
+# --- A model that may write more -------------------------------------------------------------
+
+
+def reasoned(llm: ScriptedLlm, question: str, draft: str = "") -> Answer:
+    asked = DeepQuestion(question, NOW, BOATS.people, draft=draft)
+    return answer_deeply(asked, BOATS.sources(), DeepModels(answer=llm, reasons=True))
+
+
+def test_a_model_that_reads_well_writes_notes_and_reasons_in_json() -> None:
+    llm = ScriptedLlm(
+        [
+            "RELEVANT FACTS\n- The canoe is from Clara.",
+            '{"reasoning": "Line 3.", "answer": "Clara"}',
+        ]
+    )
+    answer = reasoned(llm, "From whom is the canoe of Ines?", draft="Ruben")
+    assert answer.text == "Clara"
+    asked = llm.history[-1].messages[-1].content
+    assert asked.index("</memory>") < asked.index("The canoe is from Clara.")
+    assert asked.index("The canoe is from Clara.") < asked.index("not checked: Ruben")
+    assert [s.outcome for s in answer.trace.steps][-1] == "Clara"
+
+
+def test_json_that_cannot_be_read_falls_back_to_a_short_reply() -> None:
+    llm = ScriptedLlm(["notes", '{"reasoning": "because', "Clara"])
+    assert reasoned(llm, "From whom is the canoe of Ines?").text == "Clara"
+
+
+def test_a_model_that_reasons_to_nothing_found_is_believed() -> None:
+    llm = ScriptedLlm(["notes", '{"reasoning": "No dog here.", "answer": "not found"}'])
+    answer = reasoned(llm, "From whom is the canoe of Ines?")
+    assert not answer.found and answer.text == NOT_FOUND
+
+
 # --- A model that is no help ----------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from localmem.ports import Llm
@@ -18,6 +18,7 @@ from localmem.recall.deep.mind import Mind
 from localmem.recall.deep.notes import OrganisedNotes, organise
 from localmem.recall.deep.policy import ModelPolicy, Policy, RulePolicy
 from localmem.recall.deep.question import understand
+from localmem.recall.deep.reasoned import written_notes
 from localmem.recall.deep.sources import Sources, tokens_of
 from localmem.recall.deep.state import State
 from localmem.recall.deep.writer import Writer, Written
@@ -45,11 +46,14 @@ class DeepModels:
     """Models by role. Without `controller` the rules decide, without `answer` it is extracted.
 
     `notes` names what each message adds to a list; by default the model that answers does.
+    `reasons`: both read whole sessions and write JSON well, so that they may write whole notes
+    and an answer with its reasoning.
     """
 
     answer: Llm | None = None
     controller: Llm | None = None
     notes: Llm | None = None
+    reasons: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,9 @@ def answer_deeply(
     bench = _bench(asked, sources, models, options)
     _gather(bench, ModelPolicy() if models.controller is not None else RulePolicy())
     items = _items(bench, models)
-    notes = organise(bench, items)
+    notes = _notes(bench, models, items)
     draft = asked.draft if bench.switches.draft else ""
-    writer = Writer(bench, _titles(bench), models.answer, options.on_token)
+    writer = Writer(bench, _titles(bench), models.answer, options.on_token, models.reasons)
     return _finished(asked, bench, notes, writer.write(notes, draft))
 
 
@@ -116,6 +120,15 @@ def _items(bench: Bench, models: DeepModels) -> tuple[Item, ...]:
     if llm is None or not wanted or bench.switches.vanilla_rag or bench.meter.exhausted():
         return ()
     return list_items(bench, llm, _raw_evidence(bench))
+
+
+def _notes(bench: Bench, models: DeepModels, items: Sequence[Item]) -> OrganisedNotes:
+    """Notes by rule, with a model's own where it may write them."""
+    notes = organise(bench, items)
+    llm = models.notes or models.answer
+    if llm is None or not models.reasons or not bench.switches.notes or bench.meter.exhausted():
+        return notes
+    return replace(notes, written=written_notes(bench, llm, notes))
 
 
 def _raw_evidence(bench: Bench) -> list[Evidence]:

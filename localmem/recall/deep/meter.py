@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from localmem.errors import GenerationError
-from localmem.ports import Llm
+from localmem.ports import JsonSchema, Llm
 from localmem.types import Budget, ChatMessage, Choice, Completion, Trace
 
 _SPARE = 1.3
@@ -92,6 +92,7 @@ class Meter:
         *,
         max_tokens: int,
         grammar: str | None = None,
+        schema: JsonSchema | None = None,
         on_token: Callable[[str], None] | None = None,
     ) -> Completion:
         """A counted reply.
@@ -107,7 +108,9 @@ class Meter:
             self.check()
 
         began = self._begin(llm)
-        done = llm.complete(messages, max_tokens=max_tokens, grammar=grammar, on_token=hear)
+        done = llm.complete(
+            messages, max_tokens=max_tokens, grammar=grammar, schema=schema, on_token=hear
+        )
         self._count([done], began)
         return done
 

@@ -33,7 +33,7 @@ class OrganisedNotes:
 
     `facts` are what the answer is written from, best first; each is a message, or a fact in the
     place of its message's text. `sources` are the messages themselves, for citations. `changes`
-    are values of one thing in the order of time.
+    are values of one thing in the order of time. `written` are notes that a model wrote.
     """
 
     facts: tuple[Evidence, ...]
@@ -42,11 +42,12 @@ class OrganisedNotes:
     changes: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     hint: str = ""
+    written: str = ""
 
     @property
     def remarks(self) -> str:
         """The parts beside the facts, as lines; "" where there are none."""
-        lines = []
+        lines = [f"Notes on them:\n{self.written}"] if self.written else []
         if self.latest:
             lines.append(f"Most recent: {self.latest}")
         if self.changes:

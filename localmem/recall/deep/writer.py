@@ -20,6 +20,7 @@ from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.founded import is_founded
 from localmem.recall.deep.notes import OrganisedNotes
 from localmem.recall.deep.question import is_chained
+from localmem.recall.deep.reasoned import reasoned_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
 from localmem.types import Answer, Budget, Citation, Depth, Layer, SessionId
 
@@ -37,12 +38,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes answers of one question. `llm` None: the answer is extracted."""
+    """Writes answers of one question. `llm` None: the answer is extracted; `reasons`: the model
+    may give its reasoning first."""
 
     bench: Bench
     titles: Mapping[SessionId, str]
     llm: Llm | None
     on_token: Callable[[str], None] | None = None
+    reasons: bool = False
 
     def write(self, notes: OrganisedNotes, draft: str = "") -> Written:
         """The answer, checked against the messages behind the notes."""
@@ -69,6 +72,11 @@ class Writer:
 
     def _replied(self, notes: OrganisedNotes, draft: str) -> Written:
         """The model's reply; "" where it failed."""
+        if self.reasons and self.llm is not None:
+            asked = self._asked(notes, draft)
+            answer_text = reasoned_answer(self.bench, self.llm, notes, asked.remarks)
+            if answer_text is not None:
+                return Written("" if says_not_found(answer_text) else answer_text)
         began = time.perf_counter()
         meter = self.bench.meter
         budget = Budget(tokens=meter.tokens_left, seconds=meter.seconds_left)
