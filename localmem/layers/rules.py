@@ -35,21 +35,12 @@ _LONGEST_NOTE = 600
 """Characters of one sentence that a note takes; a longer one is cut at a word and marked."""
 
 
-_OPEN = re.compile(
-    r"\b(?:he|she|it|they|him|them|his|hers?|its|their|theirs|this|that|these|those|there|one|ones"
-    r"|then)\b",
-    re.IGNORECASE,
-)
 _LEANS = re.compile(
     r"^(?:(?:and|but|so|plus|also|then|or|because|since|now)\b,? )?(?:it|they|she|he|this|that"
-    r"|these|those|there|one|his|her|their|its|such|both|all|some|then|afterwards|since then)"
-    r"(?:['’]\w+)?\b"
-    r"|^(?:gonna|got|getting|looking|hoping|excited|so|can't|cannot|haven't|hadn't|didn't|don't|won't"
-    r"|been|had|have|was|were|went|just|really|definitely|especially|and|but|plus|which|who"
-    r"|because|or|then|thinking|trying|feeling|feels?|felt|seeing|love|loved|enjoying)\b",
+    r"|these|those|there|one|his|her|their|its|such|both|all|some|then|afterwards|since then"
+    r"|which|who|and|but|because)(?:['’]\w+)?\b",
     re.IGNORECASE,
 )
-_LONG_WORDS = 24
 _MOST_JOINED_WORDS = 45
 
 
@@ -57,13 +48,12 @@ _MOST_JOINED_WORDS = 45
 class Statement:
     """What a message tells in one sentence, without its "Ana, 3 May 2021:".
 
-    `is_open`: words of it point elsewhere ("she", "that place"), it lacks its subject, or it tells
-    several things; a model may make more of it. `leans`: it begins with such a word.
+    `is_open`: it begins with a word that points out of the message ("they", "that's why"), so that
+    a model may make more of it.
     """
 
     text: str
-    is_open: bool
-    leans: bool = False
+    is_open: bool = False
 
 
 def rule_notes(source: SessionSource, place: int) -> tuple[TurnNote, ...]:
@@ -87,9 +77,9 @@ def statements_of(source: SessionSource, place: int) -> tuple[Statement, ...]:
     shown = attached(message)
     if order:
         wrote = f"{who} wrote: “{_shortened(plain_sentence(order))}”"
-        found.append(Statement(wrote, is_open=False))
+        found.append(Statement(wrote))
     elif shown:
-        found.append(Statement(f"{who} shared {_shortened(shown)}", is_open=False))
+        found.append(Statement(f"{who} shared {_shortened(shown)}"))
     return tuple({told.text: told for told in found}.values())
 
 
@@ -112,12 +102,10 @@ def _statement(source: SessionSource, message: Message, told: Told) -> Statement
     dated = plain_sentence(dating.annotate(said, inside, said_at=message.said_at))
     who = called(message.speaker)
     if told.is_question:
-        return Statement(f"{capitalised(who)} asked: {_shortened(dated)}", is_open=False)
+        return Statement(f"{capitalised(who)} asked: {_shortened(dated)}")
     other = source.addressee(message)
     text = _shortened(in_third_person(dated, who, None if other is None else called(other)))
-    lacks_subject = who.casefold() not in text.casefold() and " is " not in f" {text} "
-    is_open = lacks_subject or _OPEN.search(text) is not None or text.count(" ") >= _LONG_WORDS
-    return Statement(text, is_open, _LEANS.match(text) is not None)
+    return Statement(text, _LEANS.match(text) is not None)
 
 
 def _joined(statements: Sequence[Statement]) -> list[Statement]:
@@ -126,8 +114,8 @@ def _joined(statements: Sequence[Statement]) -> list[Statement]:
     joined: list[Statement] = []
     for told in statements:
         before = joined[-1] if joined else None
-        if before is not None and told.leans and _fit(before.text, told.text):
-            joined[-1] = Statement(f"{before.text} {told.text}", is_open=True, leans=before.leans)
+        if before is not None and told.is_open and _fit(before.text, told.text):
+            joined[-1] = Statement(f"{before.text} {told.text}", before.is_open)
         else:
             joined.append(told)
     return joined

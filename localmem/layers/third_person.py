@@ -41,6 +41,31 @@ _FIRST = re.compile(
     rf"\b(?:I(?=\b|m |ve )|i(?=['’ ]))(?P<tail>['’](?:m|ve|ll|d)\b|m\b(?= )|ve\b(?= ))?"
     rf"(?P<adverbs>(?:\s+{_ADVERB})*)(?P<verb>\s+[a-z']+)?"
 )
+_IS_TEXT = (
+    r"looking forward|hoping|thinking (?:of|about)|trying|feeling|wishing|planning|working on"
+    r"|getting (?:ready|back|used)|going to|gonna|excited|glad|happy|thankful|grateful|proud|sorry"
+    r"|relieved|stoked|thrilled|psyched|nervous|worried|tired|exhausted|ready"
+)
+_DID_TEXT = (
+    r"had|was|went|got|took|made|bought|saw|met|found|started|finished|loved|enjoyed|felt|tried"
+    r"|signed up|joined|moved|spent|ate|read|watched|visited|decided"
+)
+_SUBJECTLESS = (
+    (rf"^(?=(?:so |really |very |super |pretty |just )*(?:{_IS_TEXT})\b)", " is "),
+    (
+        r"^(?=(?:can|can['’]t|cannot|won['’]t|couldn['’]t|didn['’]t|hadn['’]t|wouldn['’]t)"
+        r" (?!you\b|we\b|i\b|they\b|he\b|she\b|it\b))",
+        " ",
+    ),
+    (r"^haven['’]t(?= )", " hasn't"),
+    (r"^(?=been )", " has "),
+    (rf"^(?=(?:just |also |recently |finally )*(?:{_DID_TEXT})\b)", " "),
+)
+"""Beginnings without a subject, which a chat leaves out only where it is the speaker."""
+_SUBJECTLESS_NOW = re.compile(
+    r"^(?P<verb>love|appreciate|hope|wish|miss|need|want|enjoy)(?= (?!you\b))", re.I
+)
+
 _OWN = re.compile(r"\b(?P<word>[Mm]y|[Mm]ine|[Mm]e|[Mm]yself)\b(?:(?<=ine)['’]s\b)?")
 _WE = re.compile(r"\b(?P<word>[Ww]e|[Uu]s|[Oo]ur)\b(?P<tail>['’](?:re|ve|ll|d)\b)?")
 _WE_TAILS = {"'re": " are", "'ve": " have", "'ll": " will", "'d": " would"}
@@ -49,6 +74,14 @@ _SECOND = re.compile(
     r"\b(?P<word>[Yy]ou|[Yy]our|[Yy]ours|[Yy]ourself)\b(?P<tail>['’](?:re|ve|ll|d)\b)?"
     r"(?P<verb>\s+[a-z']+)?"
 )
+_SECOND_FIRST_WORD = re.compile(
+    r"(?P<lead>^|[.,;:!?]\s+|^.{0,40}\b(?:hear|see|know|glad|happy|believe|think|sure|hope|that)\s+)"
+    r"\b(?P<word>[Yy]ou|[Yy]our|[Yy]ours|[Yy]ourself)\b(?P<tail>['’](?:re|ve|ll|d)\b)?"
+    r"(?P<verb>\s+[a-z']+)?"
+)
+"""Without a word of oneself "you" may be anybody: "those who back you". At the front it is not."""
+_SPEAKS_OF_SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur|[Uu]s|[Tt]hank\w*)\b")
+_YOU_FIRST = re.compile(r"^\W*(?:\w+[,!]\s+)?you(?:r|['’]\w+)?\b", re.IGNORECASE)
 _SECOND_VERBS = {"are": "is", "were": "was", "have": "has", "aren't": "isn't", "weren't": "wasn't",
                  "haven't": "hasn't", "do": "does", "don't": "doesn't"}  # fmt: skip
 _SECOND_TAILS = {"'re": " is", "'ve": " has", "'ll": " will", "'d": " would"}
@@ -67,11 +100,34 @@ def in_third_person(text: str, speaker: str, addressee: str | None, *, explain: 
     if not is_english(text):
         return text
     told = _WE.sub(_explained(speaker), text, count=1) if explain else text
-    told = _FIRST.sub(lambda match: _first(match, speaker), told)
+    whole = _with_subject(told, speaker)
+    direct = whole != told or _is_direct(text, addressee)
+    told = _FIRST.sub(lambda match: _first(match, speaker), whole)
     told = _OWN.sub(lambda match: _own(match, speaker), told)
     if addressee is not None:
-        told = _SECOND.sub(lambda match: _second(match, addressee), told)
+        second = _SECOND if direct else _SECOND_FIRST_WORD
+        told = second.sub(lambda match: _second(match, addressee), told)
     return told[:1].upper() + told[1:]
+
+
+def _is_direct(text: str, addressee: str | None) -> bool:
+    """Whether "you" is the one spoken to, and not anybody."""
+    if _SPEAKS_OF_SELF.search(text) is not None or _YOU_FIRST.match(text) is not None:
+        return True
+    return addressee is not None and addressee.split()[0].casefold() in text.casefold()
+
+
+def _with_subject(text: str, speaker: str) -> str:
+    """The text with the speaker before a beginning that has no subject."""
+    for beginning, link in _SUBJECTLESS:
+        found = re.match(beginning, text, re.IGNORECASE)
+        if found is not None:
+            rest = text[found.end() :]
+            return f"{speaker}{link}{rest[:1].lower()}{rest[1:]}"
+    now = _SUBJECTLESS_NOW.match(text)
+    if now is not None:
+        return f"{speaker} {third_person_verb(now['verb'].lower())}{text[now.end() :]}"
+    return text
 
 
 def third_person_verb(verb: str) -> str:
