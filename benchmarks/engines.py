@@ -46,7 +46,12 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class EngineFigures:
-    """What one engine did. Rates are tokens per second; of all sequences together in a batch."""
+    """What one engine did. Rates are tokens per second; of all sequences together in a batch.
+
+    `batch_gain` is the batch under a grammar beside the same eight prompts one by one, both with
+    the reading of what the prompts do not share. `batch_shared_tokens` are the tokens that all of
+    them begin with, `batch_evaluated_tokens` those that a first batch really ran through.
+    """
 
     engine: str
     model: str
@@ -57,6 +62,11 @@ class EngineFigures:
     decode_grammar_tok_s: float
     batch_tok_s: float
     batch_grammar_tok_s: float
+    one_by_one_grammar_tok_s: float
+    batch_gain: float
+    batch_prompt_tokens: int
+    batch_shared_tokens: int
+    batch_evaluated_tokens: int
     repeat_evaluated_tokens: int
     repeat_s: float
     alternating_evaluated_tokens: int
@@ -112,6 +122,8 @@ def _measure(args: argparse.Namespace) -> EngineFigures:
     grammar_rate, _ = _timed_reply(llm, _prompt(_NOTES), args.tokens, schema=True)
     batch = _batch_rate(llm, args.tokens, schema=False)
     batch_grammar = _batch_rate(llm, args.tokens, schema=True)
+    one_by_one = _one_by_one_rate(llm, args.tokens)
+    counted = llm.complete_many(_many_prompts("Once more: "), max_tokens=1)
     repeat, repeat_s = _repeat(llm)
     alternating = _alternating(llm)
     choose_ms = _choose_ms(llm)
@@ -126,6 +138,11 @@ def _measure(args: argparse.Namespace) -> EngineFigures:
         decode_grammar_tok_s=grammar_rate,
         batch_tok_s=batch,
         batch_grammar_tok_s=batch_grammar,
+        one_by_one_grammar_tok_s=one_by_one,
+        batch_gain=batch_grammar / one_by_one,
+        batch_prompt_tokens=sum(reply.prompt_tokens for reply in counted),
+        batch_shared_tokens=llm.count_tokens(f"Once more: {_NOTES}"),
+        batch_evaluated_tokens=sum(reply.evaluated_tokens for reply in counted),
         repeat_evaluated_tokens=repeat,
         repeat_s=repeat_s,
         alternating_evaluated_tokens=alternating,
@@ -161,12 +178,26 @@ def _timed_reply(
 
 
 def _batch_rate(llm: Llm, max_tokens: int, *, schema: bool) -> float:
-    prompts = [_prompt(f"{_NOTES}Who is it about, what is said? ({i})") for i in range(_SEQUENCES)]
+    prompts = _many_prompts("")
     constraint = _SCHEMA if schema else None
     llm.complete_many(prompts, max_tokens=1, schema=constraint)
     started = time.perf_counter()
     replies = llm.complete_many(prompts, max_tokens=max_tokens, schema=constraint)
     return sum(reply.completion_tokens for reply in replies) / (time.perf_counter() - started)
+
+
+def _one_by_one_rate(llm: Llm, max_tokens: int) -> float:
+    """The batch's prompts and grammar, one call each."""
+    prompts = _many_prompts("")
+    llm.complete(prompts[0], max_tokens=1)
+    started = time.perf_counter()
+    replies = [llm.complete(prompt, max_tokens=max_tokens, schema=_SCHEMA) for prompt in prompts]
+    return sum(reply.completion_tokens for reply in replies) / (time.perf_counter() - started)
+
+
+def _many_prompts(opening: str) -> list[list[ChatMessage]]:
+    question = f"{opening}{_NOTES}Who is it about, what is said?"
+    return [_prompt(f"{question} ({i})") for i in range(_SEQUENCES)]
 
 
 def _repeat(llm: Llm) -> tuple[int, float]:

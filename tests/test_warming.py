@@ -12,14 +12,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from localmem.backends import Engine, available_engines
 from localmem.errors import GenerationError, ModelError, ModelNotFoundError
+from localmem.jobs.summarising import SummaryUpgrade
 from localmem.jobs.warming import Wanted, by_utility
 from localmem.memory import ImportOptions, Memory
+from localmem.prompts import load_prompt
 from localmem.testing import FixedModels, LlmCall, ScriptedLlm, build_memory
 from localmem.types import (
     ConversationId,
     ConversationKind,
     Layer,
+    LlmFiles,
     QueueState,
     Session,
     SessionId,
@@ -30,8 +34,8 @@ _START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _L0 = Wanted(layers=(Layer.SUMMARY,))
 _BICYCLE = "I sold the green bicycle to Oskar on Friday, he paid 140 euros for it."
 _GARDEN = "We planted eleven gooseberry bushes behind the shed in Lindau."
-_BICYCLE_LINE = " User sold the green bicycle to Oskar for 140 euros."
-_GARDEN_LINE = " User planted eleven gooseberry bushes behind the shed in Lindau."
+_BICYCLE_LINE = " sold the green bicycle to Oskar for 140 euros."
+_GARDEN_LINE = " planted eleven gooseberry bushes behind the shed in Lindau."
 
 
 def _export(path: Path, *conversations: list[str], start: datetime = _START) -> Path:
@@ -76,7 +80,7 @@ def _answering(**lines: str) -> Callable[[LlmCall], str]:
     """Replies by a word of the turn that is shown."""
 
     def reply(call: LlmCall) -> str:
-        shown = call.messages[-1].content.rpartition("<turn>")[2]
+        shown = call.messages[-1].content.rpartition("<message>")[2]
         return next(line for word, line in lines.items() if word in shown)
 
     return reply
@@ -98,7 +102,7 @@ def test_a_line_of_the_model_replaces_the_extractive_one_and_keeps_keywords_and_
     before = _lines(memory)
     report = memory.warm(_L0)
     after = _lines(memory)
-    assert after[0].sentence.endswith("2 March 2026:" + _BICYCLE_LINE)
+    assert after[0].sentence.endswith("2 March 2026: The user" + _BICYCLE_LINE)
     assert (after[0].keywords, after[0].tags) == (before[0].keywords, before[0].tags)
     assert after[0].provenance.model_id == "scripted"
     assert (report.summaries_made, report.summaries_kept, report.left) == (2, 0, 0)
@@ -120,33 +124,42 @@ def test_the_speaker_and_the_day_are_put_in_the_models_mouth(tmp_path: Path, cha
     memory.import_(chats, UTC_ZONE)
     memory.warm(_L0)
     prefixes = [call.reply_prefix for call in llm.history]
-    assert [prefix.split(", ")[1] for prefix in prefixes] == ["3 March 2026:", "2 March 2026:"]
+    assert prefixes == [
+        "The user, 3 March 2026: The user",
+        "The user, 2 March 2026: The user",
+    ]
     assert "Friday (27 February 2026)" in llm.history[1].text
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        " I sold the green bicycle to Oskar.",
-        " He sold the green bicycle to Oskar.",
-        " User sold the green bicycle to Petra for 140 euros.",
-        " User sold the green bicycle to Oskar for 190 euros.",
-        " Petra sold the green bicycle for 140 euros.",
-        " User went swimming because the weather turned very hot yesterday afternoon.",
-        "",
-        " ...",
-        " word" * 60,
-    ],
+_BAD_LINES = (
+    " sold my green bicycle to Oskar.",
+    " sold the green bicycle to Petra for 140 euros.",
+    " sold the green bicycle to Oskar for 190 euros.",
+    " sold the green bicycle to Oskar on 5 March 2026.",
+    " went swimming because the weather turned very hot in the afternoon.",
+    " word" * 60,
 )
-def test_a_line_that_says_what_the_turn_does_not_is_refused(
-    tmp_path: Path, chats: Path, line: str
-) -> None:
-    memory = _memory(tmp_path, ScriptedLlm(fallback_reply=line))
-    memory.import_(chats, UTC_ZONE)
-    before = [one.sentence for one in _lines(memory)]
+_BAD_SENTENCES = (
+    "He sold the green bicycle to Oskar.",
+    "I sold the green bicycle to Oskar.",
+    "Petra sold the green bicycle for 140 euros.",
+    "They planted eleven gooseberry bushes in Lindau.",
+    "...",
+)
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_a_line_that_says_what_the_turn_does_not_is_refused(tmp_path: Path, windows: bool) -> None:
+    bad = _BAD_SENTENCES if windows else _BAD_LINES
+    replies = [json.dumps({"1": one}) for one in bad] if windows else list(bad)
+    abilities = ("whole_session",) if windows else ()
+    memory = _memory(tmp_path, ScriptedLlm(replies=replies), *abilities)
+    memory.import_(_export(tmp_path / "many.jsonl", *([[_BICYCLE, "I see."]] * len(bad))), UTC_ZONE)
+    before = _lines(memory)
     report = memory.warm(_L0)
-    assert [one.sentence for one in _lines(memory)] == before
-    assert (report.summaries_made, report.summaries_kept) == (0, 2)
+    assert [one.sentence for one in _lines(memory)] == [one.sentence for one in before]
+    assert (report.summaries_made, report.summaries_kept) == (0, len(bad))
+    assert report.unread == 0
 
 
 def test_a_message_that_gives_orders_is_not_shown_to_the_model(tmp_path: Path) -> None:
@@ -210,7 +223,7 @@ def test_lines_of_single_turns_give_way_to_windows_and_never_back(
 
     def window(call: LlmCall) -> str:
         is_bicycle = "bicycle" in call.messages[-1].content.rpartition("<turn")[2]
-        return json.dumps({"1": (_BICYCLE_LINE if is_bicycle else _GARDEN_LINE).strip()})
+        return json.dumps({"1": f"The user{_BICYCLE_LINE if is_bicycle else _GARDEN_LINE}"})
 
     large = ScriptedLlm(replies=[window] * 2, model_id="large")
     better = _memory(tmp_path, large, "whole_session")
@@ -338,6 +351,34 @@ def test_a_warmer_without_a_model_keeps_the_reason(tmp_path: Path, chats: Path) 
     assert warmer.wait(10)
     assert isinstance(warmer.error, ModelNotFoundError)
     memory.close()
+
+
+# --- Cost ---------------------------------------------------------------------------------
+
+
+@pytest.mark.model
+@pytest.mark.skipif(
+    Engine.LLAMACPP not in available_engines(), reason="llama-cpp-python is not installed"
+)
+def test_the_instructions_are_evaluated_once_for_a_batch_of_turns(
+    tmp_path: Path, small_llm: LlmFiles
+) -> None:
+    from localmem.backends.llamacpp import LlamaCppLlm
+
+    memory = _memory(tmp_path, None)
+    texts = [f"My {thing} from Lindau cost {n} euros." for n, thing in enumerate(_THINGS, 20)]
+    memory.import_(_export(tmp_path / "chats.jsonl", *([text] for text in texts)), UTC_ZONE)
+    llm = LlamaCppLlm(small_llm, context_tokens=2048)
+    upgrade = SummaryUpgrade(memory.store, model_key="small", windows=False)
+    costs = [
+        upgrade.run(session.id, llm, check=lambda: None, on_done=lambda done: None)
+        for session in memory.sessions()
+    ]
+    fixed = sum(llm.count_tokens(m.content) for m in load_prompt("summarise_turn").fixed)
+    llm.close()
+    assert costs[0].evaluated_tokens > fixed
+    assert sum(cost.evaluated_tokens for cost in costs[1:]) < fixed
+    assert all(cost.completion_tokens > 0 for cost in costs)
 
 
 # --- Order --------------------------------------------------------------------------------

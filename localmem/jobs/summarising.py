@@ -131,13 +131,14 @@ class SummaryUpgrade:
     def _ask_lines(self, llm: Llm, turns: Sequence[TurnText], attempt: _Attempt) -> None:
         def told(number: int, reply: Completion) -> None:
             attempt.replies.append(reply)
-            self._judge(turns[number], reply.text, attempt)
+            turn = turns[number]
+            self._judge(turn, turn.subject + reply.text, attempt, [turn.teller_place])
 
         llm.complete_many(
             [rewriting.line_messages(self._prompt, turn) for turn in turns],
             max_tokens=rewriting.LINE_TOKENS,
             grammar=rewriting.LINE_GRAMMAR,
-            reply_prefixes=[turn.prefix for turn in turns],
+            reply_prefixes=[turn.reply_prefix for turn in turns],
             on_done=told,
         )
 
@@ -151,7 +152,7 @@ class SummaryUpgrade:
                 attempt.unread(windows[number], reply, self._prompt)
                 return
             for turn, sentence in zip(windows[number], sentences, strict=True):
-                self._judge(turn, sentence, attempt)
+                self._judge(turn, sentence, attempt, turn.places)
 
         llm.complete_many(
             [rewriting.window_messages(self._prompt, window) for window in windows],
@@ -160,9 +161,9 @@ class SummaryUpgrade:
             on_done=told,
         )
 
-    def _judge(self, turn: TurnText, line: str, attempt: _Attempt) -> None:
+    def _judge(self, turn: TurnText, line: str, attempt: _Attempt, places: Sequence[int]) -> None:
         provenance = rewriting.provenance_of(turn, attempt.model_id, self._prompt)
-        judged = rewriting.judge(turn, line, provenance)
+        judged = rewriting.judge(turn, line, provenance, places=places)
         if judged.summary is not None:
             attempt.made.append(judged.summary)
             return

@@ -68,6 +68,11 @@ class TurnText:
         return next((m for m in self.messages if told.startswith(stamp(m))), self.messages[0])
 
     @property
+    def teller_place(self) -> int:
+        """Where in the session the teller's message is."""
+        return self.places[self.messages.index(self.teller)]
+
+    @property
     def subject(self) -> str:
         """Who is put in the model's mouth as the sentence's beginning: who tells the turn."""
         return capitalised(called(self.teller.speaker))
@@ -78,13 +83,18 @@ class TurnText:
         return f"{_head(self.teller)} {self.subject}"
 
     @property
+    def told(self) -> str:
+        """The teller's message, dated, cut where it is long."""
+        return self._line(self.teller, _SHOWN_CHARACTERS)
+
+    @property
     def shown(self) -> str:
-        """The turn's messages, dated, the long ones cut."""
+        """All messages of the turn, dated, the long ones cut."""
         return "\n".join(self._line(message, _shown(message)) for message in self._spoken)
 
     @property
     def shown_before(self) -> str:
-        """The last message of the turn before, the beginning of a long one."""
+        """The last message of the turn before, cut where it is long."""
         before = self.source.before(self.places[0])
         return "" if before is None else self._line(before, _SHOWN_BEFORE)
 
@@ -125,7 +135,7 @@ class Judged:
 
 def line_messages(prompt: Prompt, turn: TurnText) -> tuple[ChatMessage, ...]:
     """The prompt for one turn; the reply begins with `turn.reply_prefix`."""
-    return prompt.messages(before=turn.shown_before, turn=turn.shown)
+    return prompt.messages(before=turn.shown_before, turn=turn.told)
 
 
 def window_messages(prompt: Prompt, turns: Sequence[TurnText]) -> tuple[ChatMessage, ...]:
@@ -185,12 +195,15 @@ def read_window(reply: str, turns: int) -> list[str] | None:
     return [s for s in sentences if isinstance(s, str)] if None not in sentences else None
 
 
-def judge(turn: TurnText, line: str, provenance: Provenance) -> Judged:
-    """The summary that a model's line makes, or why the present one stays."""
+def judge(turn: TurnText, line: str, provenance: Provenance, *, places: Sequence[int]) -> Judged:
+    """The summary that a model's line makes, or why the present one stays.
+
+    `places` are those of the messages that the model was shown as its material.
+    """
     told = _one_sentence(line)
     if not told:
         return Judged(None, "no sentence")
-    reason = _pronoun_in(told) or _unsupported(told, turn)
+    reason = _pronoun_in(told) or _unsupported(told, turn, places)
     if reason:
         return Judged(None, reason)
     sentence = f"{stamp(turn.teller)} {told}"
@@ -267,9 +280,9 @@ def _pronoun_in(told: str) -> str:
     return f"says {found.group()!r}" if opens or not has_name else ""
 
 
-def _unsupported(told: str, turn: TurnText) -> str:
-    """What the turn and the message before it do not bear out; "" where they do."""
-    grounds = grounds_of(turn.source, turn.places)
+def _unsupported(told: str, turn: TurnText, places: Sequence[int]) -> str:
+    """What these messages and the one before them do not bear out; "" where they do."""
+    grounds = grounds_of(turn.source, places)
     # Behind a little word, so that a name with which the line begins is seen as one.
     missing = missing_from(f"so {told}", grounds)
     if missing:
