@@ -12,6 +12,7 @@ from localmem.types import Completion, LayerCost
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_EMPTY = re.compile(r"\(\s*\)")
 _NONE = re.compile(r"^\W*(?:none|nothing|n/a|no facts?)\b\W*$", re.IGNORECASE)
 _FENCE = re.compile(r"<\s*(/?)\s*(session|statements|message|before|memory)\b[^>]*>", re.IGNORECASE)
 _LONGEST_WORDS = 60
@@ -83,7 +84,7 @@ class Work:
 
 def tidy(reply: str) -> str:
     """A line without its bullet; "" where it states nothing or has no end."""
-    body = " ".join(_BULLET.sub("", reply).split())
+    body = " ".join(_EMPTY.sub("", _BULLET.sub("", reply)).split())
     if len(_WORD.findall(body)) < 2:
         return ""
     if _NONE.match(body) or not max(body.count(" ") + 1, len(body) // 8) >= _LEAST_WORDS:

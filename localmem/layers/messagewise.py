@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from localmem.layers.draft import Failure, Line, Work, dated, tidy, unfenced
 from localmem.layers.extractive import prose_of
 from localmem.layers.orders import holds_order
+from localmem.layers.people import about_the_same, nearest
 from localmem.layers.rules import RULES_VERSION, Statement, called, capitalised, statements_of
 from localmem.layers.source import SessionSource, stamp
 from localmem.layers.support import Grounds, grounds_of, missing_from, shared_share, stems_of
@@ -178,7 +179,7 @@ def _draft(source: SessionSource, place: int, tasks: Sequence[_Task]) -> list[Li
         lines = _lines(task)
         replied += lines
         by_statement |= _told(source, place, task.statements, lines, grounds)
-    if not any(_nearest(tidy(line), statements_of(source, place)) for line in replied):
+    if not any(_told_of(tidy(line), statements_of(source, place)) for line in replied):
         return Failure("no line of it tells something of the message", "\n".join(replied))
     kept: dict[str, Line] = {}
     for statement in statements_of(source, place):
@@ -204,12 +205,14 @@ def _told(
     grounds: Grounds,
 ) -> dict[str, list[Line]]:
     """For each statement the lines that tell it; [] where they tell too little of it."""
+    people = [called(name) for name in source.speakers]
+    writer = called(source.messages[place].speaker)
     found: dict[str, list[str]] = {told.text: [] for told in statements}
     for reply in replied:
         body = _tidied(source, place, reply, grounds)
-        nearest = _nearest(body, statements) if body else None
-        if nearest is not None and _same_people(source, place, nearest.text, body):
-            found[nearest.text].append(body)
+        told = _told_of(body, statements) if body else None
+        if told is not None and about_the_same(told, body, people, writer):
+            found[told.text].append(body)
     return {
         statement.text: [Line(body, missing_from(body, grounds)) for body in lines]
         if _share(stems_of(statement.text), stems_of(" ".join(lines))) >= COVERED_FROM
@@ -231,32 +234,13 @@ def _tidied(source: SessionSource, place: int, reply: str, grounds: Grounds) -> 
     return told if shared_share(told, grounds) >= LEAST_OWN else ""
 
 
-def _nearest(body: str, statements: Sequence[Statement]) -> Statement | None:
-    """The statement that shares most with a line; None where too little of it is the message's."""
+def _told_of(body: str, statements: Sequence[Statement]) -> Statement | None:
+    """The statement that a line tells; None where too little of the line is the message's."""
     words = stems_of(body)
     own = stems_of(" ".join(told.text for told in statements))
     if not words or _share(words, own) < LEAST_OWN:
         return None
-    return max(statements, key=lambda told: len(words & stems_of(told.text)))
-
-
-def _same_people(source: SessionSource, place: int, statement: str, line: str) -> bool:
-    """Whether a line is about the people that its statement is about.
-
-    A statement that names nobody may be given the writer, and nobody else.
-    """
-    people = [called(name) for name in source.speakers]
-    before, after = _people_in(statement, people), _people_in(line, people)
-    if not before:
-        return set(after) <= {called(source.messages[place].speaker)}
-    return bool(after) and after[0] == before[0] and set(after) <= set(before)
-
-
-def _people_in(text: str, people: Sequence[str]) -> list[str]:
-    """The participants that a text names, in the order in which it does."""
-    folded = text.casefold()
-    found = [(folded.find(name.casefold()), name) for name in people]
-    return [name for at, name in sorted(found) if at >= 0]
+    return nearest(body, statements)
 
 
 def _share(words: frozenset[str], others: frozenset[str]) -> float:

@@ -22,7 +22,8 @@ from localmem.layers.draft import (
     unfenced,
 )
 from localmem.layers.extractive import prose_of
-from localmem.layers.rules import called
+from localmem.layers.people import about_the_same, nearest
+from localmem.layers.rules import called, statements_of
 from localmem.layers.source import SessionSource
 from localmem.layers.support import LEAST_SHARED, Grounds, grounds_of, missing_from, shared_share
 from localmem.layers.telling import attached, content_of, order_in
@@ -205,11 +206,24 @@ def _cited(
     told = in_third_person(
         body, called(message.speaker), None if other is None else called(other), explain=False
     )
+    if not _right_people(source, places, told):
+        return None
     whole = grounds_of(source, places)
     told = dated(told, whole)
     if shared_share(told, whole) < LEAST_SHARED:
         return None
     return Cited(Line(told, missing_from(told, whole)), places)
+
+
+def _right_people(source: SessionSource, places: Sequence[int], line: str) -> bool:
+    """Whether one of the messages has a statement about the people that the line is about."""
+    people = [called(name) for name in source.speakers]
+    for place in places:
+        told = nearest(line, statements_of(source, place))
+        writer = called(source.messages[place].speaker)
+        if told is not None and about_the_same(told, line, people, writer):
+            return True
+    return False
 
 
 def _named(line: str, grounds: dict[int, Grounds]) -> tuple[int, ...]:
