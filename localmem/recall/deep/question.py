@@ -22,7 +22,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _AUX = r"(?:do|does|did|has|have|had|is|are|was|were|can|could|will|would|should|might|may)"
-_PLURAL = rf"(?!{_AUX}\b)(?:(?!{_AUX}\b)[\w+&'’/-]+ ){{0,4}}[\w/-]*(?:[^\Wsiu]s|people|children)"
+_PLURAL = rf"(?!{_AUX}\b)(?:(?!{_AUX}\b)[\w+&/-]+ ){{0,4}}[\w/-]*(?:[^\Wsiu]s|people|children)"
 _LISTS = re.compile(
     rf"\b(?:what|which) {_PLURAL} (?:has|have|had|did|does|do|are|were|can)\b"
     r"|\b(?:what|where|which|who)(?: (?!kind|type|sort)[\w-]+)? (?:has|have) "
