@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from localmem.backends import Engine, available_engines
 from localmem.errors import GenerationError, ModelError, ModelNotFoundError
@@ -440,14 +439,3 @@ def test_taking_an_import_back_forgets_how_often_its_sessions_were_opened(
         assert report.import_id is not None
         again.undo_import(report.import_id)
         assert again.store.opened_counts() == {}
-
-
-# --- The command --------------------------------------------------------------------------
-
-
-def test_the_command_refuses_a_layer_that_is_none(tmp_path: Path) -> None:
-    from localmem.cli.app import app
-    from localmem.errors import UsageError
-
-    result = CliRunner().invoke(app, ["--memory", str(tmp_path / "m"), "warm", "--layer", "L3"])
-    assert isinstance(result.exception, UsageError)

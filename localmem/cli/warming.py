@@ -96,8 +96,10 @@ def rate_of(status: QueueStatus) -> str:
 
 
 def _print_report(console: Console, report: WarmReport) -> None:
-    if report.model_id is None:
-        console.print("nothing to do: every layer that was asked for is there")
+    if _did_nothing(report):
+        console.print(
+            "nothing to do: every layer that was asked for is there, as far as the model can make it"
+        )
         return
     console.print(
         f"made {report.summaries_made:,} summaries (kept {report.summaries_kept:,} as they were), "
@@ -117,6 +119,13 @@ def _print_report(console: Console, report: WarmReport) -> None:
         )
     if report.left:
         console.print(f"{report.left:,} turns are left: run it again to go on")
+
+
+def _did_nothing(report: WarmReport) -> bool:
+    """Whether all was there; what a model could not make is not tried with it again."""
+    asked = report.cost.evaluated_tokens + report.cost.completion_tokens
+    made = report.summaries_made + report.sessions_with_facts + report.sessions_with_notes
+    return not (asked or made or report.left or report.failed)
 
 
 def _duration(seconds: float) -> str:
