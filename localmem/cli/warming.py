@@ -97,9 +97,7 @@ def rate_of(status: QueueStatus) -> str:
 
 def _print_report(console: Console, report: WarmReport) -> None:
     if _did_nothing(report):
-        console.print(
-            "nothing to do: every layer that was asked for is there, as far as the model can make it"
-        )
+        console.print("nothing to do: all that was asked for is there, as far as the model can")
         return
     console.print(
         f"made {report.summaries_made:,} summaries (kept {report.summaries_kept:,} as they were), "
