@@ -74,6 +74,19 @@ def test_messages_of_another_person_are_not_asked() -> None:
     assert asked and not any("tugboat" in said for said in asked)
 
 
+def test_what_both_have_in_common_is_what_each_of_them_names() -> None:
+    answer = ask(BOATS, "What boats have Ines and Ruben both bought?", reader())
+    assert "tugboat" not in answer.text and "canoe" not in answer.text
+
+
+def test_each_is_asked_their_own_part_of_a_question_about_both() -> None:
+    llm = reader()
+    ask(BOATS, "What boats have Ines and Ruben both bought?", llm)
+    asked = [call.messages[-1].content for call in llm.history if call.kind == "complete_many"]
+    assert asked and all("both" not in said for said in asked)
+    assert any("Question: What boats have Ruben bought?\nRuben" in said for said in asked)
+
+
 def test_an_item_that_its_message_does_not_hold_is_dropped() -> None:
     llm = ScriptedLlm(["a submarine"] * 40)
     answer = ask(BOATS, "What boats has Ines bought?", llm)

@@ -70,13 +70,16 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(piece for match in _SENTENCE.finditer(text) if (piece := match.group().strip()))
 
 
-def shown_text(one: Evidence, question: str) -> str:
-    """A message's words with their dates beside them, cut to what the question is about."""
+def shown_text(one: Evidence, question: str, *, limit: int = LONGEST_MESSAGE) -> str:
+    """A message's words with their dates beside them, cut to what the question is about.
+
+    `limit` characters of the message, and as many of what is attached to it.
+    """
     message = one.message
     said = annotate(message.text, one.dates, said_at=message.said_at)
-    said = _around_best(said, question, LONGEST_MESSAGE)
+    said = _around_best(said, question, limit)
     if message.attachment_text:
-        said = f"{said} [attached: {message.attachment_text[:LONGEST_MESSAGE]}]"
+        said = f"{said} [attached: {message.attachment_text[:limit]}]"
     return " ".join(_unfenced(said).split())
 
 

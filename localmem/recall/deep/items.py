@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from localmem.dates import describe_day
@@ -19,6 +19,7 @@ from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.question import Question, is_about
+from localmem.recall.deep.state import State
 from localmem.recall.evidence import shown_text
 from localmem.recall.refusal import says_not_found
 from localmem.recall.reply import plain_line
@@ -30,6 +31,8 @@ _BATCH = 8
 _REPLY_TOKENS = 20
 _LONGEST_ITEM_WORDS = 9
 _LEAST_HELD = 0.6
+_LONGEST_MESSAGE = 400
+"""Characters of a message that are shown."""
 _BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+(?!\w+ing\b)|\n+", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the|my|her|his|their|our|some)\s+", re.IGNORECASE)
 _REPLY = r"root ::= [^\n<>]{1,90}"
@@ -57,6 +60,7 @@ class _Named:
     text: str
     stems: frozenset[str]
     message_id: MessageId
+    speaker: str = ""
 
 
 def list_items(bench: Bench, llm: Llm, evidence: Sequence[Evidence]) -> tuple[Item, ...]:
@@ -67,12 +71,13 @@ def list_items(bench: Bench, llm: Llm, evidence: Sequence[Evidence]) -> tuple[It
     began = time.perf_counter()
     question = bench.state.question
     chosen = [one for one in evidence if is_about(one.message, question)][:MOST_MESSAGES]
+    reserve_s = _writer_s(bench) if question.counts else 0.0
     named: list[_Named] = []
     read = 0
     for start in range(0, len(chosen), _BATCH):
         batch = chosen[start : start + _BATCH]
-        prompts = [_prompt(one, question) for one in batch]
-        if not bench.meter.allows(_fresh_tokens(llm, prompts), reserve_s=_writer_s(bench)):
+        prompts = [_prompt(one, bench.state) for one in batch]
+        if not bench.meter.allows(_fresh_tokens(llm, prompts), reserve_s=reserve_s):
             break
         replies = _replies(bench, llm, prompts)
         read += sum(reply is not None for reply in replies)
@@ -85,13 +90,16 @@ def list_items(bench: Bench, llm: Llm, evidence: Sequence[Evidence]) -> tuple[It
     if read < len(chosen):
         bench.state.notices.append(f"{len(chosen) - read} messages were left out of the list")
         bench.state.stopped = bench.state.stopped or "seconds"
-    items = merged(named)
+    items = merged(named, by_all=question.named if question.both else ())
     bench.note("list_items", f"{read} messages", f"{len(items)} items", began, Layer.RAW)
     return items
 
 
-def merged(named: Iterable[_Named]) -> tuple[Item, ...]:
-    """Items with the same words, or with the words of another and more, are one."""
+def merged(named: Iterable[_Named], *, by_all: Collection[str] = ()) -> tuple[Item, ...]:
+    """Items with the same words, or with the words of another and more, are one.
+
+    `by_all`: people each of whom must have named a thing.
+    """
     groups: list[list[_Named]] = []
     for one in named:
         home = next((group for group in groups if _same(one.stems, group)), None)
@@ -99,6 +107,7 @@ def merged(named: Iterable[_Named]) -> tuple[Item, ...]:
             groups.append([one])
         else:
             home.append(one)
+    groups = [g for g in groups if set(by_all) <= {one.speaker for one in g}]
     groups.sort(key=lambda group: -len({one.message_id for one in group}))
     return tuple(
         Item(_best_name(group), tuple(dict.fromkeys(one.message_id for one in group)))
@@ -117,11 +126,16 @@ def _replies(
         return [None] * len(prompts)
 
 
-def _prompt(one: Evidence, question: Question) -> tuple[ChatMessage, ...]:
+def _prompt(one: Evidence, state: State) -> tuple[ChatMessage, ...]:
+    """What one message is asked: the question, or the part of it that names the speaker."""
     message = one.message
     day = f", {describe_day(message.said_at.date())}" if message.said_at else ""
-    shown = f"{message.speaker}{day}: {shown_text(one, question.text)}"
-    return load_prompt("list_item").messages(question=question.text, message=shown)
+    shown = shown_text(one, state.question.text, limit=_LONGEST_MESSAGE)
+    own = [part for part in state.parts if state.question.both and message.speaker in part]
+    return load_prompt("list_item").messages(
+        question=own[0] if own else state.question.text,
+        message=f"{message.speaker}{day}: {shown}",
+    )
 
 
 def _parts(reply: str, one: Evidence, question: Question) -> list[_Named]:
@@ -139,7 +153,7 @@ def _parts(reply: str, one: Evidence, question: Question) -> list[_Named]:
         if not own or len(text.split()) > _LONGEST_ITEM_WORDS:
             continue
         if len(words & held) / len(words) >= _LEAST_HELD:
-            found.append(_Named(text, words, one.message.id))
+            found.append(_Named(text, words, one.message.id, one.message.speaker))
     return found
 
 

@@ -58,7 +58,8 @@ class Question:
     without the people it names.
 
     `lists` asks for several things, `counts` for how many; both want a wide net. `verbatim` asks
-    for something said, which only raw text holds; `compound` may need several facts.
+    for something said, which only raw text holds; `compound` may need several facts,
+    `both` asks for what holds of each of several people.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Question:
     counts: bool
     verbatim: bool
     compound: bool
+    both: bool
     stems: Stems = field(compare=False)
 
     @property
@@ -102,6 +104,7 @@ def understand(text: str, asked_at: datetime, people: Sequence[str]) -> Question
         counts=counts,
         verbatim=want.kind is AnswerType.QUOTE or _VERBATIM.search(text) is not None,
         compound=looks_compound(text),
+        both=len(named) > 1 and _BOTH.search(text) is not None,
         stems=stems,
     )
 
