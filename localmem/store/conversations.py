@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import layers, meta
+from localmem.store import layers, meta, voices
 from localmem.store.batches import NO_TIME, id_set, load, microseconds, offset_minutes
 from localmem.store.grouping import Place, later, place_of
 from localmem.store.participants import ParticipantBook
+from localmem.store.tombstones import Tombstones, lift
 from localmem.types import (
     ConversationDelta,
     ConversationId,
@@ -57,6 +58,7 @@ class _Rows:
     turns: list[tuple[int, int]] = field(default_factory=list)
     places: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     messages: list[ImportedMessage] = field(default_factory=list)
+    voices: list[tuple[int, int]] = field(default_factory=list)
     grown_turns: set[int] = field(default_factory=set)
     path_changes: list[tuple[int, bool]] = field(default_factory=list)
 
@@ -70,12 +72,17 @@ def add_conversations(
     import_id: ImportId,
     conversations: Sequence[ImportedConversation],
     gap: timedelta,
+    *,
+    allow_again: bool = False,
 ) -> tuple[ConversationDelta, ...]:
     """Store what is new of the conversations, in one transaction that the caller has begun.
 
-    A known message is never altered. An export that lacks stored messages is an older one: it
-    adds what is new, but neither renames a conversation nor shows another branch.
+    What was forgotten stays out, unless `allow_again`. A known message is never altered. An
+    export that lacks stored messages is an older one: it adds what is new, but neither renames a
+    conversation nor shows another branch.
     """
+    if allow_again:
+        lift(connection, conversations)
     writer = _Writer(connection, gap)
     writer.recall(conversations)
     deltas = tuple(writer.add(conversation) for conversation in conversations)
@@ -91,6 +98,7 @@ class _Writer:
         self._gap = gap
         self._counters = meta.Counters(connection)
         self._participants = ParticipantBook(connection, self._counters)
+        self._tombstones = Tombstones(connection)
         self._known: dict[tuple[str, str], _Conversation] = {}
         self._rows = _Rows()
 
@@ -117,6 +125,13 @@ class _Writer:
 
     def add(self, conversation: ImportedConversation) -> ConversationDelta:
         """Note the rows that the conversation adds."""
+        allowed = self._tombstones.without_forgotten(conversation)
+        forgotten = len(conversation.messages) - len(allowed.messages)
+        if forgotten and not allowed.messages:
+            return _all_forgotten(forgotten)
+        return replace(self._add(allowed), messages_forgotten=forgotten)
+
+    def _add(self, conversation: ImportedConversation) -> ConversationDelta:
         stored = self._known.get((conversation.source, conversation.source_id))
         if stored is None:
             stored = self._add_conversation(conversation)
@@ -156,6 +171,7 @@ class _Writer:
         self._counters.save()
         _write_groups(self._connection, self._rows, import_id)
         _write_messages(self._connection, self._rows, import_id, generation)
+        voices.put(self._connection, self._rows.voices)
         _drop_summaries(self._connection, self._rows.grown_turns)
         if self._rows.path_changes:
             _write_path(self._connection, self._rows.path_changes, import_id, generation)
@@ -197,8 +213,11 @@ class _Writer:
         ordinal = stored.next_ordinal.get(session, 0)
         stored.next_ordinal[session] = ordinal + 1
         number = self._counters.next("message")
-        speaker = self._participants.speaker(conversation, message)
-        self._rows.places.append((number, turn, session, stored.number, speaker, ordinal))
+        speaker = self._participants.speaker(stored.number, conversation, message)
+        place = (number, turn, session, stored.number, speaker.participant, ordinal)
+        self._rows.places.append(place)
+        if speaker.voice != speaker.participant:
+            self._rows.voices.append((number, speaker.voice))
         self._rows.messages.append(message)
         self._rows.grown_turns.add(turn)
         stored.messages[message.source_id] = _Stored(number, turn, message.on_path)
@@ -261,6 +280,20 @@ def _remember(known: _Conversation, row: tuple[str, int, int, int, int, bool, in
     if said_at_us is not None:
         said_at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=said_at_us)
         known.latest = later(known.latest, said_at)
+
+
+def _all_forgotten(messages: int) -> ConversationDelta:
+    return ConversationDelta(
+        conversation_id=None,
+        is_new=False,
+        message_ids=(),
+        turn_ids=(),
+        messages_known=0,
+        turns_added=0,
+        sessions_added=0,
+        without_time=0,
+        messages_forgotten=messages,
+    )
 
 
 def _any_row(connection: Connection, table: str) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 from duckdb import DuckDBPyConnection as Connection
+from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import layers, meta, vectors
-from localmem.types import ErasureReceipt, ImportId, ImportProblem, ImportReport
+from localmem.store import erasing, layers, meta
+from localmem.types import ImportId, ImportProblem, ImportReport
 
 _LIST = """
 SELECT i.id, i.path, i.source, epoch_us(i.started_at), i.finished, i.undone, i.conversations_seen,
@@ -22,27 +24,10 @@ FROM import i LEFT JOIN message m ON m.import_id = i.id
 GROUP BY ALL ORDER BY i.id DESC
 """
 
-_SESSIONS_CHANGED = """
-SELECT session_id FROM message WHERE import_id = {number} OR id IN
+_SESSIONS_SHOWING_ANOTHER = """
+SELECT session_id FROM message WHERE id IN
     (SELECT message_id FROM path_change WHERE import_id = {number})
 """
-
-# In this order: each line finds what the lines before it have left without an owner.
-_ORPHANS = (
-    ("turns", "turn", "id NOT IN (SELECT turn_id FROM message)"),
-    ("sessions", "session", "id NOT IN (SELECT session_id FROM turn)"),
-    ("uses", "session_use", "session_id NOT IN (SELECT id FROM session)"),
-    ("conversations", "conversation", "id NOT IN (SELECT conversation_id FROM session)"),
-    ("titles", "conversation_title", "conversation_id NOT IN (SELECT id FROM conversation)"),
-    (
-        "participants",
-        "participant",
-        "id NOT IN (SELECT participant_id FROM message) AND (NOT is_owner OR is_placeholder)",
-    ),
-    ("aliases", "alias", "participant_id NOT IN (SELECT id FROM participant)"),
-    ("dates", "resolved_date", "message_id NOT IN (SELECT id FROM message)"),
-    ("paths", "path_change", "message_id NOT IN (SELECT id FROM message)"),
-)
 
 
 def begin(connection: Connection, path: str, source: str, started_at: datetime) -> ImportId:
@@ -65,7 +50,7 @@ def finish(connection: Connection, report: ImportReport) -> None:
     """
     if report.import_id is None:
         raise RecordNotFoundError("the report names no import")
-    _check(connection, report.import_id)
+    check(connection, report.import_id)
     connection.execute(
         "UPDATE import SET source = ?, finished = ?, conversations_seen = ?, "
         "conversations_added = ?, conversations_grown = ?, messages_known = ?, problems = ? "
@@ -96,70 +81,51 @@ def erase(connection: Connection, import_id: ImportId) -> dict[str, int]:
     Raises:
         RecordNotFoundError: there is no such import.
     """
-    _check(connection, import_id)
-    number = int(import_id)
-    gone = connection.execute("SELECT id FROM message WHERE import_id = ?", [number]).fetchnumpy()
-    counts = {"vectors": vectors.erase(connection, gone["id"])}
-    counts |= layers.erase_sessions(connection, _SESSIONS_CHANGED.format(number=number))
-    _restore_path(connection, number)
-    counts["summaries"] = _delete(
-        connection,
-        "turn_summary",
-        "turn_id IN (SELECT turn_id FROM message WHERE import_id = $import_id)",
-        number,
-    )
-    counts["messages"] = _delete(connection, "message", "import_id = $import_id", number)
-    _delete(connection, "conversation_title", "import_id = $import_id", number)
-    for name, table, condition in _ORPHANS:
-        counts[name] = _delete(connection, table, condition)
-    counts["snapshots"] = _delete(connection, "index_snapshot", "true")
-    connection.execute("UPDATE import SET undone = true, problems = '[]' WHERE id = ?", [number])
-    meta.forbid_replay(connection, meta.bump_generation(connection))
-    meta.put(connection, meta.REWRITE_PENDING, "erased rows")
+    check(connection, import_id)
+    shown_again = take_back_changes(connection, import_id)
+    counts = erasing.erase_messages(connection, messages_of(connection, import_id))
+    for name, count in shown_again.items():
+        counts[name] += count
     return counts
 
 
-def receipt(counts: dict[str, int], *, bytes_before: int, bytes_after: int) -> ErasureReceipt:
-    """The receipt for what `erase` counted."""
-    return ErasureReceipt(
-        messages=counts["messages"],
-        turns=counts["turns"],
-        sessions=counts["sessions"],
-        conversations=counts["conversations"],
-        participants=counts["participants"],
-        summaries=counts["summaries"],
-        dates=counts["dates"],
-        vectors=counts["vectors"],
-        facts=counts["facts"],
-        notes=counts["notes"],
-        replies=counts["replies"],
-        snapshots=counts["snapshots"],
-        bytes_before=bytes_before,
-        bytes_after=bytes_after,
-    )
+def messages_of(connection: Connection, import_id: ImportId) -> NDArray[np.int64]:
+    """int64: the messages that an import added."""
+    found = connection.execute("SELECT id FROM message WHERE import_id = ?", [int(import_id)])
+    return np.asarray(found.fetchnumpy()["id"], np.int64)
 
 
-def _restore_path(connection: Connection, import_id: int) -> None:
-    connection.execute(
-        "DELETE FROM turn_summary WHERE turn_id IN (SELECT m.turn_id FROM message m "
-        "JOIN path_change c ON c.message_id = m.id WHERE c.import_id = ?)",
-        [import_id],
+def take_back_changes(connection: Connection, import_id: ImportId) -> dict[str, int]:
+    """Undo what an import changed of what was there before it, and mark it as undone.
+
+    Gives counts of the derived rows that are wrong now, which are removed.
+    """
+    number = int(import_id)
+    changed = _SESSIONS_SHOWING_ANOTHER.format(number=number)
+    counts = layers.erase_sessions(connection, changed)
+    counts["summaries"] = erasing.delete(
+        connection,
+        "turn_summary",
+        "turn_id IN (SELECT m.turn_id FROM message m JOIN path_change c ON c.message_id = m.id "
+        f"WHERE c.import_id = {number})",
     )
     connection.execute(
         "UPDATE message SET on_path = c.was_on_path FROM path_change c "
         "WHERE c.import_id = ? AND c.message_id = message.id",
-        [import_id],
+        [number],
     )
-    connection.execute("DELETE FROM path_change WHERE import_id = ?", [import_id])
+    connection.execute("DELETE FROM path_change WHERE import_id = ?", [number])
+    connection.execute("DELETE FROM conversation_title WHERE import_id = ?", [number])
+    connection.execute("UPDATE import SET undone = true, problems = '[]' WHERE id = ?", [number])
+    return counts
 
 
-def _delete(connection: Connection, table: str, condition: str, import_id: int = 0) -> int:
-    parameters = {"import_id": import_id} if "$import_id" in condition else {}
-    row = connection.execute(f"DELETE FROM {table} WHERE {condition}", parameters).fetchone()
-    return 0 if row is None else int(row[0])
+def check(connection: Connection, import_id: ImportId) -> None:
+    """Demand that there is such an import.
 
-
-def _check(connection: Connection, import_id: ImportId) -> None:
+    Raises:
+        RecordNotFoundError: there is none.
+    """
     if not connection.execute("SELECT 1 FROM import WHERE id = ?", [int(import_id)]).fetchone():
         raise RecordNotFoundError(
             f"there is no import {import_id}", hint="localmem imports list shows them"

@@ -12,7 +12,7 @@ import duckdb
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import SchemaTooNewError, StoreError
-from localmem.store import layers, meta, usage
+from localmem.store import layers, meta, tombstones, usage, voices
 from localmem.store.transactions import transaction
 
 # No keys and indexes on the large tables: every writer holds the file alone and checks for
@@ -57,10 +57,16 @@ def _create_tables(connection: Connection) -> None:
     connection.execute(_FIRST_SCHEMA)
 
 
+def _create_people_tables(connection: Connection) -> None:
+    voices.create_tables(connection)
+    tombstones.create_tables(connection)
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _create_tables,
     layers.create_tables,
     usage.create_tables,
+    _create_people_tables,
 )
 """Step i brings a memory from version i to version i + 1."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.errors import RecordNotFoundError
-from localmem.store import meta
+from localmem.errors import RecordNotFoundError, UsageError
+from localmem.store import meta, voices
 from localmem.types import (
     ConversationKind,
     ImportedConversation,
@@ -23,95 +25,119 @@ UNNAMED_OWNER = "Me"
 _NAMELESS_ASSISTANTS = frozenset({"", "assistant", "ai", "bot", "model", "tool", "system"})
 
 
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who said a message. The voice is another than the participant where people were merged."""
+
+    participant: int
+    voice: int
+
+
 class ParticipantBook:
     """The participants during one transaction: finds them by name, makes those that lack."""
 
     def __init__(self, connection: Connection, counters: meta.Counters) -> None:
         self._connection = connection
         self._counters = counters
-        self._by_name: dict[tuple[bool, str], int] = {}
+        self._voices = voices.Voices(connection)
+        self._shown: dict[tuple[bool, str], int] = {}
+        self._aliases: dict[tuple[bool, str], list[int]] = {}
         self._owner: int | None = None
         rows = connection.execute(
-            "SELECT p.id, p.is_owner, p.is_assistant, a.folded "
-            "FROM participant p JOIN alias a ON a.participant_id = p.id ORDER BY p.id DESC"
+            "SELECT p.id, p.name, p.is_owner, p.is_assistant, a.folded "
+            "FROM participant p JOIN alias a ON a.participant_id = p.id ORDER BY p.id"
         ).fetchall()
-        for number, is_owner, is_assistant, folded in rows:
-            self._by_name[bool(is_assistant), str(folded)] = int(number)
+        for number, name, is_owner, is_assistant, folded in rows:
+            key = bool(is_assistant), str(folded)
+            if str(name).casefold() == folded:
+                self._shown.setdefault(key, int(number))
+            self._aliases.setdefault(key, []).append(int(number))
             if is_owner:
                 self._owner = int(number)
 
-    def speaker(self, conversation: ImportedConversation, message: ImportedMessage) -> int:
-        """Id of the participant who said `message`.
+    def speaker(
+        self, number: int, conversation: ImportedConversation, message: ImportedMessage
+    ) -> Speaker:
+        """Who said `message` of the conversation that is stored under `number`.
 
         In a chat with an assistant the user is the owner, and everything else the assistant, who
         has the name of its source where the export gives none.
         """
-        if conversation.kind is ConversationKind.PEOPLE:
-            return self.named(message.speaker.strip() or "unknown", is_assistant=False)
-        if message.role is Role.USER:
-            return self.owner()
-        name = message.speaker.strip()
-        if name.casefold() in _NAMELESS_ASSISTANTS:
-            name = conversation.source
-        return self.named(name, is_assistant=True)
+        voice = self._voice(number, conversation, message)
+        voice = self._voices.in_conversation(number, voice)
+        return Speaker(self._voices.participant(voice), voice)
 
-    def named(self, name: str, *, is_assistant: bool) -> int:
+    def named(self, name: str, *, is_assistant: bool, conversation: int | None = None) -> int:
+        """The participant with a name. Where several share it, the one who speaks there already;
+        where none or several of them do, somebody new."""
         key = (is_assistant, name.casefold())
-        if key not in self._by_name:
-            self._by_name[key] = self._add(name, is_assistant=is_assistant)
-        return self._by_name[key]
+        sharing = self._aliases.get(key, [])
+        found = self._shown.get(key) or (sharing[0] if len(sharing) == 1 else None)
+        if found is None and sharing:
+            found = self._only_one_in(conversation, sharing)
+        return found or self._add(name, is_assistant=is_assistant)
 
     def owner(self) -> int:
         """Id of the owner; an unnamed one is made where there is none."""
         if self._owner is None:
             self._owner = self._add(UNNAMED_OWNER, is_owner=True)
-            self._by_name.setdefault((False, UNNAMED_OWNER.casefold()), self._owner)
         return self._owner
 
+    def _voice(
+        self, number: int, conversation: ImportedConversation, message: ImportedMessage
+    ) -> int:
+        name = message.speaker.strip()
+        is_assistant = conversation.kind is ConversationKind.ASSISTANT
+        if is_assistant and message.role is Role.USER:
+            return self.owner()
+        if not is_assistant:
+            name = name or "unknown"
+        elif name.casefold() in _NAMELESS_ASSISTANTS:
+            name = conversation.source
+        found = self.named(name, is_assistant=is_assistant, conversation=number)
+        return self._voices.by_name(found, name.casefold())
+
+    def _only_one_in(self, conversation: int | None, sharing: Sequence[int]) -> int | None:
+        rows = self._connection.execute(
+            "SELECT DISTINCT participant_id FROM message WHERE conversation_id = ?", [conversation]
+        ).fetchall()
+        there = [number for (number,) in rows if number in sharing]
+        return int(there[0]) if len(there) == 1 else None
+
     def _add(self, name: str, *, is_assistant: bool = False, is_owner: bool = False) -> int:
-        number = self._counters.next("participant")
-        self._connection.execute(
-            "INSERT INTO participant VALUES (?, ?, ?, ?, ?)",
-            [number, name, is_owner, is_assistant, is_owner],
+        number = add_participant(
+            self._connection,
+            self._counters,
+            name,
+            is_assistant=is_assistant,
+            is_owner=is_owner,
         )
-        add_alias(self._connection, number, name)
+        key = (is_assistant, name.casefold())
+        self._shown.setdefault(key, number)
+        self._aliases.setdefault(key, []).append(number)
         return number
+
+
+def add_participant(
+    connection: Connection,
+    counters: meta.Counters,
+    name: str,
+    *,
+    is_assistant: bool = False,
+    is_owner: bool = False,
+) -> int:
+    """A new participant; an owner made here has no name yet."""
+    number = counters.next("participant")
+    connection.execute(
+        "INSERT INTO participant VALUES (?, ?, ?, ?, ?)",
+        [number, name, is_owner, is_assistant, is_owner],
+    )
+    add_alias(connection, number, name)
+    return number
 
 
 def add_alias(connection: Connection, participant: int, name: str) -> None:
     connection.execute("INSERT INTO alias VALUES (?, ?, ?)", [participant, name.casefold(), name])
-
-
-def set_owner(connection: Connection, name: str) -> Participant:
-    """Make the person with this name the owner.
-
-    What users said in chats with assistants goes over to them, and so does everything of an
-    owner who had no name yet.
-    """
-    counters = meta.Counters(connection)
-    book = ParticipantBook(connection, counters)
-    before = owner(connection)
-    if before is not None and name.casefold() in {a.casefold() for a in _names(before)}:
-        _mark_named(connection, before.id)
-    elif before is not None and _is_placeholder(connection, before.id):
-        known = _find_person(connection, name)
-        if known is None:
-            _rename(connection, before.id, name)
-        else:
-            _merge(connection, before.id, known)
-            _mark_owner(connection, known)
-    else:
-        person = book.named(name, is_assistant=False)
-        if before is not None:
-            connection.execute("UPDATE participant SET is_owner = false WHERE is_owner")
-            _move_assistant_chats(connection, before.id, person)
-        _mark_owner(connection, person)
-    counters.save()
-    meta.bump_generation(connection)
-    found = owner(connection)
-    if found is None:
-        raise RecordNotFoundError(f"no participant is called {name!r}")
-    return found
 
 
 def owner(connection: Connection) -> Participant | None:
@@ -140,78 +166,49 @@ def participants(connection: Connection) -> tuple[Participant, ...]:
 
 
 def find(connection: Connection, name: str) -> Participant:
-    """The participant with this name or alias, people before assistants; case does not matter.
+    """The participant with this name, else alias, else id. Case does not matter; people go before
+    assistants, and a shown name before an alias.
 
     Raises:
-        RecordNotFoundError: nobody has it; the hint lists names.
+        RecordNotFoundError: nobody has it; the hint lists near names.
+        UsageError: several people share it; the hint lists them with their ids.
     """
-    everybody = participants(connection)
+    everybody = sorted(participants(connection), key=lambda p: p.is_assistant)
     folded = name.strip().casefold()
-    for person in sorted(everybody, key=lambda p: p.is_assistant):
-        if folded in {n.casefold() for n in _names(person)}:
+    for person in everybody:
+        if folded == person.name.casefold():
             return person
-    known = ", ".join(p.name for p in everybody[:10])
-    raise RecordNotFoundError(
-        f"no participant is called {name!r}",
-        hint=f"known are: {known}" if known else "nothing is imported yet",
-    )
+    sharing = [p for p in everybody if folded in {a.casefold() for a in p.aliases}]
+    people = [p for p in sharing if not p.is_assistant] or sharing
+    if len(people) > 1:
+        raise UsageError(
+            f"{name!r} is a name of several people", hint=f"give the id: {_listed(people)}"
+        )
+    if people:
+        return people[0]
+    by_id = [p for p in everybody if folded == str(p.id)]
+    if by_id:
+        return by_id[0]
+    raise RecordNotFoundError(f"no participant is called {name!r}", hint=_near(everybody, folded))
 
 
-def _names(person: Participant) -> Sequence[str]:
+def _near(everybody: Sequence[Participant], folded: str) -> str:
+    """Who may be meant by a name that nobody has."""
+    if not everybody:
+        return "nothing is imported yet"
+    of_name = {name.casefold(): p for p in everybody for name in names_of(p)}
+    words = [p for p in everybody if any(folded in n.casefold().split() for n in names_of(p))]
+    close = [of_name[n] for n in get_close_matches(folded, of_name, n=5)]
+    meant = list({p.id: p for p in (*words, *close)}.values())
+    if meant:
+        return f"perhaps you mean: {_listed(meant)}"
+    return "known are: " + ", ".join(p.name for p in everybody[:10])
+
+
+def _listed(people: Sequence[Participant]) -> str:
+    return ", ".join(f"{p.name} (id {p.id})" for p in people[:10])
+
+
+def names_of(person: Participant) -> Sequence[str]:
+    """The name to show, then the others."""
     return (person.name, *person.aliases)
-
-
-def _find_person(connection: Connection, name: str) -> int | None:
-    row = connection.execute(
-        "SELECT p.id FROM participant p JOIN alias a ON a.participant_id = p.id "
-        "WHERE a.folded = ? AND NOT p.is_assistant AND NOT p.is_owner ORDER BY p.id",
-        [name.casefold()],
-    ).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _is_placeholder(connection: Connection, participant: int) -> bool:
-    row = connection.execute(
-        "SELECT is_placeholder FROM participant WHERE id = ?", [participant]
-    ).fetchone()
-    return row is not None and bool(row[0])
-
-
-def _rename(connection: Connection, participant: int, name: str) -> None:
-    connection.execute("DELETE FROM alias WHERE participant_id = ?", [participant])
-    connection.execute(
-        "UPDATE participant SET name = ?, is_placeholder = false WHERE id = ?", [name, participant]
-    )
-    add_alias(connection, participant, name)
-
-
-def _merge(connection: Connection, gone: int, kept: int) -> None:
-    connection.execute(
-        "UPDATE message SET participant_id = ? WHERE participant_id = ?", [kept, gone]
-    )
-    connection.execute("DELETE FROM alias WHERE participant_id = ?", [gone])
-    connection.execute("DELETE FROM participant WHERE id = ?", [gone])
-
-
-def _move_assistant_chats(connection: Connection, before: int, now: int) -> None:
-    connection.execute(
-        "UPDATE message SET participant_id = $now WHERE participant_id = $before AND role = $user "
-        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = $kind)",
-        {
-            "now": now,
-            "before": before,
-            "user": Role.USER.value,
-            "kind": ConversationKind.ASSISTANT.value,
-        },
-    )
-
-
-def _mark_owner(connection: Connection, participant: int) -> None:
-    connection.execute(
-        "UPDATE participant SET is_owner = true, is_placeholder = false WHERE id = ?",
-        [participant],
-    )
-
-
-def _mark_named(connection: Connection, participant: int) -> None:
-    connection.execute("UPDATE participant SET is_placeholder = false WHERE id = ?", [participant])

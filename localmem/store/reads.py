@@ -106,7 +106,7 @@ def session_messages(
         connection, f"WHERE session_id = {int(session_id)} {branches} ORDER BY ordinal"
     )
     if not found:
-        _check_session(connection, session_id)
+        check_session(connection, session_id)
     return tuple(found)
 
 
@@ -236,8 +236,8 @@ def stats(connection: Connection, memory: Path) -> MemoryStats:
         hidden_messages=int(shown[1]),
         participants=int(counts[0]),
         without_time=int(shown[2]),
-        first_said_at=_moment(shown[6], 0),
-        last_said_at=_moment(shown[7], 0),
+        first_said_at=moment_of(shown[6], 0),
+        last_said_at=moment_of(shown[7], 0),
         turns_without_summary=int(counts[2]),
         messages_without_vectors=len(pending(connection, embedder or "")),
         dates=int(counts[1]),
@@ -282,7 +282,7 @@ def _messages(connection: Connection, condition: str) -> list[Message]:
             role=_ROLES[row[4]],
             ordinal=row[5],
             text=row[6],
-            said_at=_moment(row[7], row[8]),
+            said_at=moment_of(row[7], row[8]),
             attachment_text=row[9],
         )
         for row in rows
@@ -305,8 +305,8 @@ def _sessions(connection: Connection, of_messages: str, of_conversations: str) -
                 title=title or "",
                 source=source,
                 kind=ConversationKind(kind),
-                started_at=_moment(row[2], row[3]),
-                ended_at=_moment(row[4], row[5]),
+                started_at=moment_of(row[2], row[3]),
+                ended_at=moment_of(row[4], row[5]),
                 turn_count=row[6],
                 message_count=row[7],
             )
@@ -314,7 +314,8 @@ def _sessions(connection: Connection, of_messages: str, of_conversations: str) -
     return found
 
 
-def _moment(said_at_us: int | None, offset_min: int | None) -> datetime | None:
+def moment_of(said_at_us: int | None, offset_min: int | None) -> datetime | None:
+    """A stored time with the offset of the place where it was said; None for no time."""
     if said_at_us is None:
         return None
     moment = _EPOCH + timedelta(microseconds=said_at_us)
@@ -337,7 +338,12 @@ def _row(connection: Connection, query: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _check_session(connection: Connection, session_id: SessionId) -> None:
+def check_session(connection: Connection, session_id: SessionId) -> None:
+    """Demand that there is such a session.
+
+    Raises:
+        RecordNotFoundError: there is none.
+    """
     if not connection.execute("SELECT 1 FROM session WHERE id = ?", [int(session_id)]).fetchone():
         raise _no_session(session_id)
 

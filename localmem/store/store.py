@@ -5,7 +5,7 @@ Wiring only; what happens stands in the other modules of this package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,11 +17,16 @@ from duckdb import DuckDBPyConnection as Connection
 from localmem.store import conversations as incoming
 from localmem.store import (
     derived,
+    erasing,
+    forgetting,
     imports,
     layers,
     meta,
+    ownership,
     participants,
+    people,
     reads,
+    references,
     snapshots,
     usage,
     vectors,
@@ -29,10 +34,13 @@ from localmem.store import (
 from localmem.store.columns import Changes, MessageColumns, VectorColumns
 from localmem.store.grouping import SESSION_GAP
 from localmem.store.lease import Lease
-from localmem.store.transactions import transaction
+from localmem.store.tombstones import Tombstones
+from localmem.store.transactions import rehearsal, transaction
 from localmem.types import (
     ConversationDelta,
     ErasureReceipt,
+    ForgetPlan,
+    ForgetTarget,
     ImportedConversation,
     ImportId,
     ImportReport,
@@ -43,10 +51,14 @@ from localmem.types import (
     Message,
     MessageId,
     Participant,
+    PeopleChange,
+    PersonOverview,
+    PersonView,
     Provenance,
     ResolvedDate,
     Session,
     SessionId,
+    SplitChoice,
     StoredVectors,
     TurnId,
     TurnSummary,
@@ -120,13 +132,17 @@ class Store:
         conversations: Sequence[ImportedConversation],
         *,
         gap: timedelta = SESSION_GAP,
+        allow_again: bool = False,
     ) -> tuple[ConversationDelta, ...]:
         """Store what is new of the conversations, all of them or (on an error) none.
 
-        Known messages are never altered. A silence longer than `gap` begins a new session.
+        Known messages are never altered, forgotten ones stay out unless `allow_again`. A silence
+        longer than `gap` begins a new session.
         """
         with self._transaction() as connection:
-            return incoming.add_conversations(connection, import_id, conversations, gap)
+            return incoming.add_conversations(
+                connection, import_id, conversations, gap, allow_again=allow_again
+            )
 
     def add_conversation(
         self, import_id: ImportId, conversation: ImportedConversation
@@ -155,13 +171,43 @@ class Store:
         Raises:
             RecordNotFoundError: there is no such import.
         """
+        return self._erasing(lambda connection: imports.erase(connection, import_id))
+
+    def plan_forget(self, target: ForgetTarget) -> ForgetPlan:
+        """What `forget` would do. Changes nothing.
+
+        Raises:
+            UsageError, RecordNotFoundError: the target names nothing, or what is not here.
+        """
+        with self._lease.hold(write=True) as connection, rehearsal(connection):
+            return forgetting.plan(connection, target, self.path.stat().st_size)
+
+    def forget(self, target: ForgetTarget, *, confirm: str = "") -> ErasureReceipt:
+        """Remove what the target names and all that was derived from it, bytes included.
+
+        The same export does not bring it back. `confirm` must be the owner's name to forget them.
+
+        Raises:
+            UsageError, RecordNotFoundError: the target names nothing, or what is not here; or it
+                is the owner and `confirm` is not their name.
+        """
+        return self._erasing(
+            lambda connection: forgetting.forget_confirmed(connection, target, confirm)
+        )
+
+    def _erasing(self, erase: Callable[[Connection], dict[str, int]]) -> ErasureReceipt:
         with self._lease.hold(write=True):
             bytes_before = self.path.stat().st_size
             with self._transaction() as connection:
-                counts = imports.erase(connection, import_id)
+                counts = erase(connection)
             self._lease.rewrite()
             bytes_after = self.path.stat().st_size
-        return imports.receipt(counts, bytes_before=bytes_before, bytes_after=bytes_after)
+        return erasing.receipt(counts, bytes_before=bytes_before, bytes_after=bytes_after)
+
+    def orphans(self) -> Mapping[str, int]:
+        """Rows that belong to nothing, by table and column; empty where all is well."""
+        with self._lease.hold(write=False) as connection:
+            return references.orphans(connection)
 
     def compact(self) -> int:
         """Write the file anew without unused space; gives the number of bytes saved."""
@@ -186,6 +232,12 @@ class Store:
         with self._lease.hold(write=False) as connection:
             known = reads.known_source_ids(connection, conversation.source, conversation.source_id)
         return len(known & {message.source_id for message in conversation.messages})
+
+    def count_forgotten(self, conversation: ImportedConversation) -> int:
+        """How many of the conversation's messages were forgotten and stay out."""
+        with self._lease.hold(write=False) as connection:
+            allowed = Tombstones(connection).without_forgotten(conversation)
+        return len(conversation.messages) - len(allowed.messages)
 
     def indexed_messages(self, *, after_generation: int = 0) -> MessageColumns:
         """The messages on the shown path as columns, by session and ordinal."""
@@ -257,7 +309,51 @@ class Store:
     def set_owner(self, name: str) -> Participant:
         """Make the person with this name the owner, who speaks in all chats with assistants."""
         with self._transaction() as connection:
-            return participants.set_owner(connection, name)
+            return ownership.set_owner(connection, name)
+
+    def people(self) -> tuple[PersonOverview, ...]:
+        """All participants in numbers: the owner, then those who said the most."""
+        with self._lease.hold(write=False) as connection:
+            return people.overview(connection)
+
+    def person(self, name: str) -> PersonView:
+        """Who somebody is, by name, alias or id.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody is called so, or several are.
+        """
+        with self._lease.hold(write=False) as connection:
+            return people.view(connection, name)
+
+    def add_alias(self, name: str, alias: str) -> Participant:
+        """Give somebody one more name.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody or several are called `name`, or somebody else
+                is called `alias`.
+        """
+        with self._transaction() as connection:
+            return people.alias(connection, name, alias)
+
+    def merge_people(self, kept: str, gone: str) -> PeopleChange:
+        """Make two participants one, called as the first; `split_person` takes it back.
+
+        Raises:
+            RecordNotFoundError, UsageError: a name is nobody's or several people's, or both are
+                one, or one is an assistant.
+        """
+        with self._transaction() as connection:
+            return people.merge(connection, kept, gone)
+
+    def split_person(self, name: str, choice: SplitChoice, new_name: str) -> PeopleChange:
+        """Give a part of somebody's messages to `new_name`, or (no choice) take back a merge.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody or several are called so, or the choice holds
+                none or all of what they said.
+        """
+        with self._transaction() as connection:
+            return people.split(connection, name, choice, new_name)
 
     def stats(self) -> MemoryStats:
         with self._lease.hold(write=False) as connection:

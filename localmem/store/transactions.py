@@ -24,6 +24,16 @@ def transaction(connection: Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
+@contextmanager
+def rehearsal(connection: Connection) -> Iterator[None]:
+    """Undo everything at the end of the block: what is learnt there is what would have happened."""
+    connection.execute("BEGIN TRANSACTION")
+    try:
+        yield
+    finally:
+        _roll_back(connection)
+
+
 def _roll_back(connection: Connection) -> None:
     try:
         connection.execute("ROLLBACK")

@@ -1,0 +1,117 @@
+"""Who the owner of a memory is: the user of all chats with assistants."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection as Connection
+
+from localmem.errors import RecordNotFoundError
+from localmem.store import meta, renewal
+from localmem.store.participants import ParticipantBook, add_alias, names_of, owner
+from localmem.types import ConversationKind, Participant, Role
+
+
+def set_owner(connection: Connection, name: str) -> Participant:
+    """Make the person with this name the owner.
+
+    What users said in chats with assistants goes over to them, and so does everything of an
+    owner who had no name yet.
+    """
+    counters = meta.Counters(connection)
+    book = ParticipantBook(connection, counters)
+    before = owner(connection)
+    if before is not None and name.casefold() in {a.casefold() for a in names_of(before)}:
+        _mark_named(connection, before.id)
+        meta.bump_generation(connection)
+        return before
+    if before is not None:
+        renewal.drop_lines_of(connection, before.id)
+    if before is not None and _is_placeholder(connection, before.id):
+        known = _find_person(connection, name)
+        if known is None:
+            _rename(connection, before.id, name)
+        else:
+            _dissolve(connection, before.id, known)
+            _mark_owner(connection, known)
+    else:
+        person = book.named(name, is_assistant=False)
+        if before is not None:
+            connection.execute("UPDATE participant SET is_owner = false WHERE is_owner")
+            _move_assistant_chats(connection, before.id, person)
+        _mark_owner(connection, person)
+    counters.save()
+    renewal.demand_reload(connection)
+    found = owner(connection)
+    if found is None:
+        raise RecordNotFoundError(f"no participant is called {name!r}")
+    return found
+
+
+def _find_person(connection: Connection, name: str) -> int | None:
+    row = connection.execute(
+        "SELECT p.id FROM participant p JOIN alias a ON a.participant_id = p.id "
+        "WHERE a.folded = ? AND NOT p.is_assistant AND NOT p.is_owner ORDER BY p.id",
+        [name.casefold()],
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _is_placeholder(connection: Connection, participant: int) -> bool:
+    row = connection.execute(
+        "SELECT is_placeholder FROM participant WHERE id = ?", [participant]
+    ).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _rename(connection: Connection, participant: int, name: str) -> None:
+    connection.execute(
+        "DELETE FROM alias a USING participant p WHERE p.id = a.participant_id AND p.id = ? "
+        "AND a.name = p.name",
+        [participant],
+    )
+    connection.execute(
+        "UPDATE participant SET name = ?, is_placeholder = false WHERE id = ?", [name, participant]
+    )
+    add_alias(connection, participant, name)
+
+
+def _dissolve(connection: Connection, gone: int, kept: int) -> None:
+    """Let the owner who had no name yet become somebody; nothing of that name is kept."""
+    for table, column in (
+        ("message", "participant_id"),
+        ("absorbed", "into_voice_id"),
+        ("reassigned", "voice_id"),
+        ("reassigned", "instead_voice_id"),
+    ):
+        connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", [kept, gone])
+    connection.execute("DELETE FROM alias WHERE participant_id = ?", [gone])
+    connection.execute("DELETE FROM participant WHERE id = ?", [gone])
+
+
+def _move_assistant_chats(connection: Connection, before: int, now: int) -> None:
+    connection.execute(
+        "DELETE FROM absorbed_message WHERE message_id IN (SELECT id FROM message "
+        "WHERE participant_id = ? AND role = ? "
+        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = ?))",
+        [before, Role.USER.value, ConversationKind.ASSISTANT.value],
+    )
+    connection.execute(
+        "UPDATE message SET participant_id = $now WHERE participant_id = $before AND role = $user "
+        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = $kind)",
+        {
+            "now": now,
+            "before": before,
+            "user": Role.USER.value,
+            "kind": ConversationKind.ASSISTANT.value,
+        },
+    )
+
+
+def _mark_owner(connection: Connection, participant: int) -> None:
+    connection.execute(
+        "UPDATE participant SET is_owner = true, is_placeholder = false WHERE id = ?",
+        [participant],
+    )
+
+
+def _mark_named(connection: Connection, participant: int) -> None:
+    connection.execute("UPDATE participant SET is_placeholder = false WHERE id = ?", [participant])
