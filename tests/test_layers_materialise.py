@@ -31,11 +31,13 @@ from tests.test_layers_rules import ORDERS
 NOW = datetime(2023, 5, 8, 12, 0, tzinfo=UTC)
 ONE = SessionId(1)
 TALK = (
-    ("Ana", "Hi Ben! I adopted a grey cat from the shelter in Porto yesterday, her name is Miso."),
+    ("Ben", "Who is Miso?"),
+    ("Ana", "She is a grey cat from the shelter in Porto, I adopted her yesterday."),
     ("Ben", "Thanks for telling me!"),
-    ("Ben", "My sister Clara has 3 cats like Miso, and I am allergic to all of them."),
-    ("Ana", "I want to build her a catwalk with my brother in July."),
+    ("Ben", "They are not for me, my sister Clara has 3 cats and I am allergic to all of them."),
+    ("Ana", "That is sad, I want to build a catwalk with my brother in July."),
 )
+NAMES = (("She is", "Miso is"), ("They are", "Cats are"), ("That is", "Ben's allergy is"))
 
 
 @pytest.fixture
@@ -59,10 +61,12 @@ def put(store: Store, *talk: tuple[str, str], number: str = "c") -> ImportId:
 
 
 def echo(call: LlmCall) -> str:
-    """What a good small model does: it tells the statements, with names for "her"."""
+    """What a good small model does: it tells the statements, with names for "she"."""
     told = call.messages[-1].content.partition("<statements")[2].partition("</statements>")[0]
-    told = told.partition(">")[2]
-    return "\n- ".join(told.replace(" her ", " Miso ").strip().splitlines())
+    told = told.partition(">")[2].strip()
+    for word, name in NAMES:
+        told = told.replace(word, name)
+    return "\n- ".join(told.splitlines())
 
 
 def layers(store: Store, llm: ScriptedLlm | None, *, whole: bool = False) -> Materialiser:
@@ -80,11 +84,12 @@ def test_without_a_model_notes_are_made_by_rule_and_say_so(store: Store) -> None
     put(store, *TALK)
     found = layers(store, None).notes(ONE)
     assert [note.text for note in found.notes] == [
-        "Ana, 8 May 2023: Ana adopted a grey cat from the shelter in Porto yesterday (7 May 2023), "
-        "her name is Miso.",
-        "Ben, 8 May 2023: Ben's sister Clara has 3 cats like Miso, and Ben is allergic to all of "
-        "them.",
-        "Ana, 8 May 2023: Ana wants to build her a catwalk with Ana's brother in July (July 2023).",
+        "Ana, 8 May 2023: She is a grey cat from the shelter in Porto, Ana adopted her yesterday "
+        "(7 May 2023).",
+        "Ben, 8 May 2023: They are not for Ben, Ben's sister Clara has 3 cats and Ben is allergic "
+        "to all of them.",
+        "Ana, 8 May 2023: That is sad, Ana wants to build a catwalk with Ana's brother in July "
+        "(July 2023).",
     ]
     assert found.notices == (NO_MODEL,) and found.fresh and found.cost == LayerCost()
 
@@ -107,7 +112,7 @@ def test_no_seconds_load_no_model(store: Store) -> None:
 
 def test_only_the_wanted_messages_are_noted(store: Store) -> None:
     put(store, *TALK)
-    third = store.session_messages(ONE)[2].id
+    third = store.session_messages(ONE)[3].id
     found = layers(store, None).notes(ONE, message_ids=[third])
     assert {note.message_id for note in found.notes} == {third}
 
@@ -128,7 +133,7 @@ def test_a_small_model_is_asked_once_for_each_telling_message(store: Store) -> N
     first = made.notes(ONE)
     asked = [call for call in llm.history if call.kind == "complete_many"]
     assert len(asked) == 3  # not about "Thanks for telling me!"
-    assert any("build Miso a catwalk" in note.text for note in first.notes)
+    assert any("Miso is a grey cat" in note.text for note in first.notes)
     assert all(note.provenance.model_id == "scripted" for note in first.notes)
     assert first.cost.completion_tokens > 0 and not first.notices
     again = made.notes(ONE)
@@ -170,7 +175,7 @@ def test_messages_that_can_be_understood_alone_need_no_model(store: Store) -> No
 
 
 def test_a_long_message_goes_in_windows_and_nothing_of_it_is_cut(store: Store) -> None:
-    text = " ".join(f"I keep {n} hens, and one of them is Berta{n}." for n in range(60))
+    text = " ".join(f"It is hen number {n} in the yard, she is Berta{n}." for n in range(60))
     put(store, ("Ana", text))
     llm = telling()
     found = layers(store, llm).notes(ONE)
@@ -194,17 +199,16 @@ def test_a_line_about_somebody_else_is_refused(store: Store) -> None:
     put(
         store,
         ("Ben", "I painted a sunrise over the lake last year."),
-        ("Ana", "You are so good at painting a lake, you could sell it in Porto!"),
+        ("Ana", "It makes me happy, I could sell it in Porto!"),
     )
-    wrong = ScriptedLlm(replies=["Ana is so good at painting a lake, Ana could sell it in Porto."])
-    found = layers(store, wrong).notes(ONE)
-    assert not any("Ana is so good" in note.text for note in found.notes)
-    assert any("Ben is so good at painting" in note.text for note in found.notes)
+    for wrong in ("Ben could sell the sunrise in Porto, happy", "Ana is happy to sell it in Porto"):
+        found = layers(store, ScriptedLlm(replies=[wrong], model_id=wrong)).notes(ONE)
+        assert found.notes[-1].text.endswith("It makes Ana happy, Ana could sell it in Porto!")
 
 
 def test_a_fact_with_a_foreign_name_is_marked_and_ranked_last(store: Store) -> None:
     put(store, *TALK)
-    foreign = "Ana adopted a grey cat from the shelter in Porto with Gustavo, the cat is Miso"
+    foreign = "Miso is a grey cat from the shelter in Porto that Ana and Gustavo adopted yesterday"
     llm = ScriptedLlm(replies=[foreign, echo, echo])
     found = layers(store, llm).facts(ONE)
     assert found.facts[-1].missing == ("Gustavo",)
@@ -214,9 +218,9 @@ def test_a_fact_with_a_foreign_name_is_marked_and_ranked_last(store: Store) -> N
 # --- Whole sessions -----------------------------------------------------------------------
 
 LISTED = (
-    "Ana adopted a grey cat from the shelter in Porto on 7 May 2023 [1]\n"
-    "- Ben's sister Clara has 3 cats [3]\n"
-    "- Ana wants to build a catwalk for Miso in July 2023 [4]"
+    "Ana adopted a grey cat from the shelter in Porto on 7 May 2023 [2]\n"
+    "- Ben's sister Clara has 3 cats [4]\n"
+    "- Ana wants to build a catwalk with Ana's brother in July 2023 [5]"
 )
 
 
@@ -227,8 +231,8 @@ def test_a_model_that_reads_whole_sessions_is_asked_once_for_each_layer(store: S
     facts, notes = made.facts(ONE), made.notes(ONE)
     assert len(llm.history) == 2
     ids = [m.id for m in store.session_messages(ONE)]
-    assert [fact.message_ids for fact in facts.facts] == [(ids[0],), (ids[2],), (ids[3],)]
-    assert {note.message_id for note in notes.notes} == {ids[0], ids[2], ids[3]}
+    assert [fact.message_ids for fact in facts.facts] == [(ids[1],), (ids[3],), (ids[4],)]
+    assert {note.message_id for note in notes.notes} == {ids[1], ids[3], ids[4]}
     assert facts.facts[0].text.startswith("Ana, 8 May 2023: Ana adopted a grey cat")
 
 
@@ -247,9 +251,9 @@ def test_both_layers_of_a_session_begin_with_the_same_words(store: Store) -> Non
 
 def test_a_wrong_citation_is_replaced_by_the_message_that_says_it(store: Store) -> None:
     put(store, *TALK)
-    llm = ScriptedLlm(replies=["Ben's sister Clara has 3 cats [2]"])
+    llm = ScriptedLlm(replies=["Ben's sister Clara has 3 cats [3]"])
     found = layers(store, llm, whole=True).facts(ONE)
-    assert found.facts[0].message_ids == (store.session_messages(ONE)[2].id,)
+    assert found.facts[0].message_ids == (store.session_messages(ONE)[3].id,)
 
 
 def test_long_sessions_are_listed_in_windows(store: Store) -> None:
@@ -375,7 +379,7 @@ def test_a_session_that_grows_asks_only_about_what_is_new(store: Store) -> None:
     made = layers(store, llm)
     made.facts(ONE)
     calls = len(llm.history)
-    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros, it is old."))
+    put(store, *TALK, ("Ben", "It is a red canoe from Faro, I bought it for 300 euros."))
     grown = made.facts(ONE)
     assert len(llm.history) == calls + 1
     assert any("canoe" in fact.text for fact in grown.facts) and grown.fresh
@@ -384,7 +388,7 @@ def test_a_session_that_grows_asks_only_about_what_is_new(store: Store) -> None:
 def test_an_older_state_is_served_only_where_the_caller_allows(store: Store) -> None:
     put(store, *TALK)
     layers(store, telling()).facts(ONE)
-    put(store, *TALK, ("Ben", "I bought a red canoe in Faro for 300 euros, it is old."))
+    put(store, *TALK, ("Ben", "It is a red canoe from Faro, I bought it for 300 euros."))
     quick = layers(store, telling())
     old = quick.facts(ONE, seconds=0)
     assert not old.fresh and OLDER in old.notices
@@ -435,12 +439,12 @@ def test_a_model_that_obeys_what_it_reads_stores_no_word_of_an_order(
     store: Store, whole: bool
 ) -> None:
     talk = [("Ben", f"I sold them {n} boats. {order}") for n, order in enumerate(ORDERS)]
-    put(store, ("Ana", "I adopted a cat from the shelter in Porto, she is grey."), *talk)
+    put(store, ("Ana", "She is a cat from the shelter in Porto, I adopted her."), *talk)
 
     def obey(call: LlmCall) -> str:
         shown = call.messages[-1].content
         read = [order for order in ORDERS if order[-20:] in shown]
-        told = ["Ana adopted a cat from the shelter in Porto", *read]
+        told = ["The cat from the shelter in Porto was adopted by Ana", *read]
         return "\n- ".join(f"{one} [1]" if whole else one for one in told)
 
     llm = ScriptedLlm(replies=[obey] * 99)

@@ -32,6 +32,12 @@ class LayerModel:
     llm: Llm
     whole_session: bool = False
 
+    def wants(self, source: SessionSource, place: int) -> bool:
+        """Whether the model is asked about a message; the others are noted by rule for good."""
+        if self.whole_session:
+            return whole.tells(source, place)
+        return messagewise.wants_model(source, place)
+
     def facts_provenance(self, source: SessionSource) -> Provenance:
         """What the model's L1 of a session is made from and by."""
         if self.whole_session:
@@ -106,14 +112,20 @@ class LayerCache:
             wanted = model.notes_provenance(source, place)
             made = stored.get(number)
             done = made is not None and made.provenance == wanted
-            if not (done or tried.get(int(number)) == wanted) and _wanted(source, place):
+            if not (done or tried.get(int(number)) == wanted) and model.wants(source, place):
                 found.append(place)
         return found
 
     def notes_at_hand(
-        self, source: SessionSource, places: Sequence[int], *, stale_ok: bool
+        self,
+        source: SessionSource,
+        places: Sequence[int],
+        model: LayerModel | None,
+        *,
+        stale_ok: bool,
     ) -> NotesAtHand:
         """Stored notes where they are fresh (or `stale_ok`), the rules' notes elsewhere."""
+        wants = whole.tells if model is None else model.wants
         stored = self._stored(source, places)
         notes: list[TurnNote] = []
         stale = by_rule = 0
@@ -125,10 +137,12 @@ class LayerCache:
                 stale += not fresh
             else:
                 notes += rule_notes(source, place)
-                by_rule += _wanted(source, place)
+                by_rule += wants(source, place)
         return NotesAtHand(tuple(notes), stale, by_rule)
 
-    def facts_at_hand(self, source: SessionSource, *, stale_ok: bool) -> FactsAtHand:
+    def facts_at_hand(
+        self, source: SessionSource, model: LayerModel | None, *, stale_ok: bool
+    ) -> FactsAtHand:
         """Stored facts where they are fresh (or `stale_ok`), else chosen from the notes."""
         stored = self._store.facts_of(source.session.id)
         if stored is not None:
@@ -136,7 +150,7 @@ class LayerCache:
             if stale_ok or not stale:
                 return FactsAtHand(stored.facts, stale, by_rule=False)
         places = range(len(source.messages))
-        at_hand = self.notes_at_hand(source, places, stale_ok=stale_ok)
+        at_hand = self.notes_at_hand(source, places, model, stale_ok=stale_ok)
         provenance = Provenance(MODEL_ID, RULES_VERSION, source.sha())
         facts = choose_facts(source, at_hand.notes, provenance)
         return FactsAtHand(facts, at_hand.stale > 0, at_hand.by_rule > 0)
@@ -145,7 +159,3 @@ class LayerCache:
         self, source: SessionSource, places: Sequence[int]
     ) -> Mapping[MessageId, MadeNotes]:
         return self._store.notes_of([source.messages[place].id for place in places])
-
-
-def _wanted(source: SessionSource, place: int) -> bool:
-    return messagewise.wants_model(source, place)

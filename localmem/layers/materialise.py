@@ -147,7 +147,7 @@ class Materialiser:
                     found = found or self._make_facts(source, model, request)
         if found is not None:
             return SessionFacts(session_id, found.facts, fresh=True, cost=request.cost())
-        at_hand = self._cache.facts_at_hand(source, stale_ok=request.stale_ok)
+        at_hand = self._cache.facts_at_hand(source, model, stale_ok=request.stale_ok)
         notices = request.notices(stale=at_hand.stale, by_rule=at_hand.by_rule)
         return SessionFacts(session_id, at_hand.facts, not at_hand.stale, request.cost(), notices)
 
@@ -177,7 +177,7 @@ class Materialiser:
                     source = load_source(self._store, session_id)
                     places = _places(source, message_ids)
                     self._make_notes(source, places, model, request)
-        at_hand = self._cache.notes_at_hand(source, places, stale_ok=request.stale_ok)
+        at_hand = self._cache.notes_at_hand(source, places, model, stale_ok=request.stale_ok)
         notices = request.notices(stale=at_hand.stale > 0, by_rule=at_hand.by_rule > 0)
         return SessionNotes(session_id, at_hand.notes, not at_hand.stale, request.cost(), notices)
 
@@ -233,7 +233,7 @@ class Materialiser:
         else:
             places = range(len(source.messages))
             self._make_notes(source, places, model, request)
-            at_hand = self._cache.notes_at_hand(source, places, stale_ok=False)
+            at_hand = self._cache.notes_at_hand(source, places, model, stale_ok=False)
             if not at_hand.by_rule:
                 facts = choose_facts(source, at_hand.notes, wanted)
                 made = MadeFacts(source.session.id, facts, wanted)

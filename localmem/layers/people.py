@@ -23,10 +23,12 @@ def about_the_same(statement: Statement, line: str, people: Sequence[str], write
     """Whether a line keeps the people of its statement: the same first one, and no other.
 
     A statement that names nobody may be given its writer. One that begins with "it" or "they" is
-    about neither of the participants themselves, so that a line of it may not begin with one.
+    about neither of the participants themselves, so that a line of it may begin with one only as
+    the statement goes on: "Ana adopted" of "She is grey, Ana adopted her".
     """
     before, after = people_in(statement.text, people), people_in(line, people)
-    if statement.is_open and _begins_with_one(line, people):
+    begun = _begins_with_one(line, people)
+    if statement.is_open and begun and begun not in statement.text.casefold():
         return False
     if not before:
         return set(after) <= {writer}
@@ -42,11 +44,11 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
     return [name for at, name in sorted(found) if at >= 0]
 
 
-def _begins_with_one(line: str, people: Sequence[str]) -> bool:
-    """Whether a participant is a line's subject: "Ana taught", not "Ana's book taught"."""
+def _begins_with_one(line: str, people: Sequence[str]) -> str:
+    """A participant who is a line's subject, with the word after, folded: "ana taught"; else ""."""
     folded = line.casefold()
     for name in people:
         rest = folded.removeprefix(name.casefold())
         if rest != folded and not rest.startswith(("'s ", "’s ")):
-            return True
-    return False
+            return f"{name.casefold()} {rest.split(maxsplit=1)[0] if rest.strip() else ''}"
+    return ""

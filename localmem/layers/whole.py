@@ -40,6 +40,8 @@ WINDOW_CHARACTERS = 12_000
 _FACT_TOKENS = 1_000
 _NOTE_TOKENS = 1_600
 _CITED = re.compile(r"\s*[\[(]([\d ,;]+)[\])]\s*\.?\s*$")
+_HEAD = re.compile(r"^(?:\[?\d+[\].)]?\s+)?[^\W\d_][^:()\n]{0,40}\([^)\n]{4,30}\):\s+")
+"""The beginning of a message's line in the prompt, which a model may repeat."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -64,6 +66,11 @@ class Listed:
 def prompt_sha(name: str) -> str:
     """The provenance of what this path makes."""
     return load_prompt(name).sha
+
+
+def tells(source: SessionSource, place: int) -> bool:
+    """Whether a message tells anything, and does not try to give a model orders."""
+    return not order_in(source.messages[place]) and bool(statements_of(source, place))
 
 
 def list_facts(llm: Llm, source: SessionSource, work: Work) -> Iterator[Listed]:
@@ -195,7 +202,7 @@ def _read(source: SessionSource, places: range, name: str, reply: Completion) ->
 def _cited(
     source: SessionSource, grounds: dict[int, Grounds], line: str, *, one_each: bool
 ) -> Cited | None:
-    body = tidy(_CITED.sub("", line))
+    body = _HEAD.sub("", tidy(_CITED.sub("", line)))
     if not body:
         return None
     places = _places(body, grounds, _named(line, grounds), one_each=one_each)
