@@ -41,11 +41,18 @@ from localmem.types import (
     ErasureReceipt,
     ExportReport,
     Finding,
+    ForgetPlan,
+    ForgetTarget,
+    ImportedConversation,
     ImportId,
     ImportReport,
     Layer,
     MemoryStats,
     ModelRole,
+    Participant,
+    PeopleChange,
+    PersonOverview,
+    PersonView,
     Progress,
     QueueStatus,
     SearchFilter,
@@ -53,6 +60,7 @@ from localmem.types import (
     Session,
     SessionId,
     SessionView,
+    SplitChoice,
     TraceStep,
     WarmReport,
     WorkReport,
@@ -85,13 +93,15 @@ class SystemClock:
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How to read an export. `tz` None means the system's zone; `question_id` selects one
-    question's history of a LongMemEval file. `later` leaves the vectors to `work`."""
+    question's history of a LongMemEval file. `later` leaves the vectors to `work`; `allow_again`
+    takes in what was forgotten."""
 
     format: str | None = None
     tz: tzinfo | None = None
     me: str | None = None
     later: bool = False
     question_id: str | None = None
+    allow_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +273,7 @@ class Memory:
             shown_path=str(path),
             started_at=self._clock.now(),
             gap=timedelta(hours=self._config.store.session_gap_h),
+            allow_again=options.allow_again,
         )
         if export.owner_name and export.among_people():
             self._store.set_owner(export.owner_name)
@@ -283,10 +294,12 @@ class Memory:
         """
         from localmem.jobs.importing import plan_export
 
-        export = self._opened(path, options or ImportOptions(), on_progress)
+        options = options or ImportOptions()
+        export = self._opened(path, options, on_progress)
         if not self._store.path.exists():
-            return plan_export(export, lambda conversation: 0)
-        return plan_export(export, self._store.count_known)
+            return plan_export(export, _none_of, _none_of)
+        forgotten = _none_of if options.allow_again else self._store.count_forgotten
+        return plan_export(export, self._store.count_known, forgotten)
 
     def imports(self) -> tuple[ImportReport, ...]:
         """All imports, newest first."""
@@ -302,8 +315,85 @@ class Memory:
         if import_id in undone:
             raise RecordNotFoundError(f"import {import_id} was taken back already")
         receipt = self._store.undo_import(import_id)
-        self._finder.forget()
+        self._settle()
         return receipt
+
+    def plan_forget(self, target: ForgetTarget) -> ForgetPlan:
+        """What `forget` would do. Changes nothing.
+
+        Raises:
+            UsageError, RecordNotFoundError: the target names nothing, or what is not here.
+        """
+        return self._store.plan_forget(target)
+
+    def forget(self, target: ForgetTarget, *, confirm: str = "") -> ErasureReceipt:
+        """Forget messages, sessions, a person or an import, and all that was made from them.
+
+        Their bytes leave the file, and importing the same export does not bring them back. To
+        forget the owner, `confirm` must be their name.
+
+        Raises:
+            UsageError, RecordNotFoundError: the target names nothing, or what is not here; or it
+                is the owner and `confirm` is not their name.
+        """
+        receipt = self._store.forget(target, confirm=confirm)
+        self._settle()
+        return receipt
+
+    # --- People ---------------------------------------------------------------------------
+
+    def people(self) -> tuple[PersonOverview, ...]:
+        """Everybody who speaks, in numbers: the owner, then those who said the most."""
+        return self._store.people()
+
+    def person(self, name: str) -> PersonView:
+        """Who somebody is, by name, alias or id.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody is called so, or several are.
+        """
+        return self._store.person(name)
+
+    def add_alias(self, name: str, alias: str) -> Participant:
+        """Give somebody one more name.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody or several are called `name`, or somebody else
+                is called `alias`.
+        """
+        return self._store.add_alias(name, alias)
+
+    def merge_people(self, kept: str, gone: str) -> PeopleChange:
+        """Make two one, called as the first; `split_person` without a choice takes it back.
+
+        Raises:
+            RecordNotFoundError, UsageError: a name is nobody's or several people's, or both are
+                one, or one is an assistant.
+        """
+        change = self._store.merge_people(kept, gone)
+        self._settle()
+        return change
+
+    def split_person(self, name: str, choice: SplitChoice, new_name: str) -> PeopleChange:
+        """Give a part of what somebody said to somebody else, or take back a merge.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody or several are called so, or the choice holds
+                none or all of what they said.
+        """
+        change = self._store.split_person(name, choice, new_name)
+        self._settle()
+        return change
+
+    def _settle(self) -> None:
+        """After messages went or changed hands: what can be made anew by rule, and the index."""
+        from localmem.jobs.deriving import derive_layer0
+
+        self._finder.forget()
+        derive_layer0(self._store)
+        self._finder.save_snapshots()
+
+    # --- Upkeep ---------------------------------------------------------------------------
 
     def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
         """Make what is missing: L0 with dates, vectors, index snapshots; keep the file small.
@@ -754,6 +844,10 @@ def _make_folder(memory: Path) -> None:
             f"the folder of {memory} cannot be made: {error.strerror}",
             hint="name another file with --memory",
         ) from error
+
+
+def _none_of(conversation: ImportedConversation) -> int:
+    return 0
 
 
 class _Teller:

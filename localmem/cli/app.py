@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli import history, models, questions, screen, upkeep, warming
+from localmem.cli import forgetting, history, models, people, questions, screen, upkeep, warming
 from localmem.cli.shared import Settings
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app.command("ask")(questions.ask)
 app.command("sessions")(history.sessions)
 app.command("show")(history.show)
 app.command("export")(history.export)
+app.add_typer(people.people, name="people")
+app.command("forget")(forgetting.forget)
 app.add_typer(models.models, name="models")
 app.command("work")(upkeep.work)
 app.command("warm")(warming.warm)

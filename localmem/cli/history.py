@@ -31,6 +31,10 @@ def import_(
     later: Annotated[
         bool, typer.Option("--later", help="Leave the vectors to `localmem work`.")
     ] = False,
+    allow_again: Annotated[
+        bool,
+        typer.Option("--allow-again", help="Take in what was forgotten, where it is in there."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen; store nothing.")
     ] = False,
@@ -43,7 +47,9 @@ def import_(
 
     if str(path) == "sample" and not path.exists():
         path = sample_export()
-    options = ImportOptions(format=format_, tz=parse_zone(tz), me=me, later=later)
+    options = ImportOptions(
+        format=format_, tz=parse_zone(tz), me=me, later=later, allow_again=allow_again
+    )
     with opened(context, create=True) as memory, progress_bar(quiet=json_) as draw:
         if dry_run:
             report = memory.plan_import(path, options, on_progress=draw)

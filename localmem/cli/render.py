@@ -55,6 +55,12 @@ def import_report(console: Console, report: ImportReport, *, dry_run: bool) -> N
         f"{report.conversations_added:,} new and {report.conversations_grown:,} grown "
         f"conversations; {report.messages_known:,} messages were known"
     )
+    if report.messages_forgotten:
+        console.print(
+            f"{report.messages_forgotten:,} messages were forgotten and stay out "
+            "(--allow-again takes them in)",
+            style="yellow",
+        )
     if report.without_time:
         console.print(f"{report.without_time:,} messages have no time", style="yellow")
     for problem in report.problems[:20]:
@@ -87,15 +93,20 @@ def import_table(console: Console, reports: Sequence[ImportReport]) -> None:
 
 
 def receipt(console: Console, erased: ErasureReceipt) -> None:
-    """What an undo took out of the file."""
-    rows = {f.name: getattr(erased, f.name) for f in fields(erased) if "bytes" not in f.name}
-    parts = [f"{count:,} {name}" for name, count in rows.items() if count]
-    console.print("erased: " + (", ".join(parts) or "nothing"))
+    """What an undo or a forgetting took out of the file."""
+    console.print(f"erased: {erased_rows(erased)}")
     console.print(
         f"the file was written anew: {erased.bytes_before:,} bytes before, "
         f"{erased.bytes_after:,} after",
         style="dim",
     )
+
+
+def erased_rows(erased: ErasureReceipt) -> str:
+    """The counts of a receipt by kind of row: "3 messages, 2 turns"."""
+    others = ("bytes_before", "bytes_after", "kept_out")
+    rows = {f.name: getattr(erased, f.name) for f in fields(erased) if f.name not in others}
+    return ", ".join(f"{count:,} {name}" for name, count in rows.items() if count) or "nothing"
 
 
 def session_table(

@@ -4,7 +4,7 @@ their files, not loaded."""
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from localmem.jobs.coverage import SummaryQuality, summary_quality
@@ -25,6 +25,7 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
         stats = store.stats()
         imports = store.list_imports()
         owner = store.owner()
+        orphans = store.orphans()
     found = [*_file_findings(store.path, stats), *_work_findings(stats)]
     completed = {(i.path, i.source) for i in imports if i.complete}
     unfinished = [
@@ -49,6 +50,7 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
                 "import again with --me NAME",
             )
         )
+    found += _orphan_findings(orphans)
     return (*found, *_layer_findings(store))
 
 
@@ -103,6 +105,19 @@ def _work_findings(stats: MemoryStats) -> Iterator[Finding]:
         )
     if stats.messages and not (stats.turns_without_summary or stats.messages_without_vectors):
         yield Finding(Verdict.OK, "derived", "every turn has its summary, every message its vector")
+
+
+def _orphan_findings(orphans: Mapping[str, int]) -> Iterator[Finding]:
+    """Rows that belong to nothing; there should never be one."""
+    if not orphans:
+        return
+    places = ", ".join(f"{count:,} in {place}" for place, count in orphans.items())
+    yield Finding(
+        Verdict.PROBLEM,
+        "orphans",
+        f"rows belong to nothing that is stored: {places}",
+        "localmem work removes those that were derived",
+    )
 
 
 def _layer_findings(store: Store) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ class _Tally:
     messages_known: int = 0
     turns_added: int = 0
     without_time: int = 0
+    forgotten: int = 0
     problems: list[ImportProblem] = field(default_factory=list)
 
     def count(self, deltas: Iterable[ConversationDelta]) -> None:
@@ -42,6 +43,7 @@ class _Tally:
             self.messages_known += delta.messages_known
             self.turns_added += delta.turns_added
             self.without_time += delta.without_time
+            self.forgotten += delta.messages_forgotten
 
 
 def store_export(
@@ -51,17 +53,19 @@ def store_export(
     shown_path: str,
     started_at: datetime,
     gap: timedelta,
+    allow_again: bool = False,
     on_batch: Callable[[], None] | None = None,
 ) -> ImportReport:
     """Store what is new of an export and say what that was.
 
     Each batch is one transaction, so an interruption loses at most the batch in hand, and the
-    same import again completes it. `on_batch` is called after each.
+    same import again completes it. `on_batch` is called after each. What was forgotten stays out
+    unless `allow_again`.
     """
     import_id = store.begin_import(shown_path, export.source, started_at)
     tally = _Tally()
     for batch in _batches(export, tally.problems):
-        tally.count(store.add_conversations(import_id, batch, gap=gap))
+        tally.count(store.add_conversations(import_id, batch, gap=gap, allow_again=allow_again))
         if on_batch is not None:
             on_batch()
     report = _report(import_id, export, shown_path, tally, started_at)
@@ -69,15 +73,21 @@ def store_export(
     return report
 
 
-def plan_export(export: Export, known: Callable[[ImportedConversation], int]) -> ImportReport:
-    """What storing an export would do; `known` counts a conversation's messages already stored."""
+def plan_export(
+    export: Export,
+    known: Callable[[ImportedConversation], int],
+    forgotten: Callable[[ImportedConversation], int],
+) -> ImportReport:
+    """What storing an export would do; `known` counts a conversation's messages already stored,
+    `forgotten` those that stay out."""
     tally = _Tally()
     for batch in _batches(export, tally.problems):
         for conversation in batch:
-            stored = known(conversation)
-            new = len(conversation.messages) - stored
+            stored, out = known(conversation), forgotten(conversation)
+            new = len(conversation.messages) - stored - out
             tally.seen += 1
-            tally.added += stored == 0
+            tally.forgotten += out
+            tally.added += stored == 0 and not (out and not new)
             tally.grown += bool(stored and new)
             tally.messages_added += new
             tally.messages_known += stored
@@ -121,5 +131,6 @@ def _report(
         turns_added=tally.turns_added,
         without_time=tally.without_time,
         problems=tuple(tally.problems),
+        messages_forgotten=tally.forgotten,
         started_at=started_at,
     )
