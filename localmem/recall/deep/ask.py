@@ -85,7 +85,7 @@ def answer_deeply(
     notes = _notes(bench, models, items)
     draft = asked.draft if bench.switches.draft else ""
     writer = Writer(bench, _titles(bench), models.answer, options.on_token, models.reasons)
-    return _finished(asked, bench, notes, writer.write(notes, draft))
+    return _finished(asked, bench, writer.write(notes, draft))
 
 
 def _bench(
@@ -117,7 +117,11 @@ def _items(bench: Bench, models: DeepModels) -> tuple[Item, ...]:
     """What a wide question's messages name; () for other questions and without a model."""
     llm = models.notes or models.answer
     wanted = bench.state.question.is_wide and bench.switches.allows("list_items")
-    if llm is None or not wanted or bench.switches.vanilla_rag or bench.meter.exhausted():
+    if llm is None or not wanted or bench.switches.vanilla_rag:
+        return ()
+    spent = bench.meter.exhausted()
+    if spent:
+        bench.state.stopped = bench.state.stopped or spent
         return ()
     return list_items(bench, llm, _raw_evidence(bench))
 
@@ -141,12 +145,11 @@ def _raw_evidence(bench: Bench) -> list[Evidence]:
     return [bench.messages_of(line.session_id)[line.message_ids[0]] for line in lines]
 
 
-def _finished(asked: DeepQuestion, bench: Bench, notes: OrganisedNotes, written: Written) -> Answer:
+def _finished(asked: DeepQuestion, bench: Bench, written: Written) -> Answer:
     state = bench.state
-    stopped = state.stopped or bench.meter.exhausted()
     notices = [*asked.notices, *state.notices, *written.notices]
-    if stopped:
-        notices.append(f"stopped early: the {stopped} were used up")
+    if state.stopped:
+        notices.append(f"stopped early: the {state.stopped} were used up")
     if bench.meter.failed:
         notices.append(f"the model failed {bench.meter.failed} times; rules went on without it")
     return Answer(
@@ -156,7 +159,7 @@ def _finished(asked: DeepQuestion, bench: Bench, notes: OrganisedNotes, written:
         found=written.found,
         citations=written.citations,
         trace=_trace(bench),
-        complete=written.complete and not stopped,
+        complete=written.complete and not state.stopped,
         notices=tuple(dict.fromkeys(notices)),
     )
 
