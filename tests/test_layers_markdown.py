@@ -124,7 +124,7 @@ def test_an_export_writes_private_files_and_an_index(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with filled(tmp_path, "I have a boat in Porto.", "Fine.") as memory:
         report = memory.export_markdown(out)
-    assert (report.sessions, report.written, report.by_rule) == (1, 1, 0)
+    assert (report.sessions, report.written, report.by_rule) == (1, 1, 1)
     page, index = sorted(out.iterdir(), key=lambda file: file.name == INDEX)
     for file in (page, index):
         assert file.read_text(encoding="utf-8").startswith(MARK)

@@ -125,7 +125,6 @@ class LayerCache:
         stale_ok: bool,
     ) -> NotesAtHand:
         """Stored notes where they are fresh (or `stale_ok`), the rules' notes elsewhere."""
-        wants = whole.tells if model is None else model.wants
         stored = self._stored(source, places)
         notes: list[TurnNote] = []
         stale = by_rule = 0
@@ -136,8 +135,9 @@ class LayerCache:
                 notes += made.notes
                 stale += not fresh
             else:
-                notes += rule_notes(source, place)
-                by_rule += wants(source, place)
+                ruled = rule_notes(source, place)
+                notes += ruled
+                by_rule += bool(ruled) and (model is None or model.wants(source, place))
         return NotesAtHand(tuple(notes), stale, by_rule)
 
     def facts_at_hand(

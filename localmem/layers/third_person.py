@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from localmem import words
 
@@ -89,7 +90,13 @@ _SECOND_TAILS = {"'re": " is", "'ve": " has", "'ll": " will", "'d": " would"}
 
 def is_english(text: str) -> bool:
     """Whether the rules of this module may be tried on a text."""
-    return words.Analyser().language(words.words(text)) == words.DEFAULT_LANGUAGE
+    return _analyser().language(words.words(text)) == words.DEFAULT_LANGUAGE
+
+
+@cache
+def _analyser() -> words.Analyser:
+    """Only to tell languages, which threads may do at once; the stemmers are never used."""
+    return words.Analyser()
 
 
 def in_third_person(text: str, speaker: str, addressee: str | None, *, explain: bool = True) -> str:
