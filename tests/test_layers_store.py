@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,3 +152,17 @@ def test_a_memory_of_the_first_schema_gets_the_new_tables_and_keeps_its_rows(
     with Store(path) as store:
         store.put_facts(MadeFacts(SessionId(1), (), BY))
         assert store.facts_of(SessionId(1)) == MadeFacts(SessionId(1), (), BY)
+
+
+def test_a_thread_inside_its_own_block_does_not_queue_behind_who_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    found: list[int] = []
+    with Store(tmp_path / "memory.duckdb", patience_s=2.0) as store:
+        other = threading.Thread(target=lambda: found.append(len(store.sessions())))
+        with store.reading():
+            other.start()
+            time.sleep(0.2)
+            found.append(len(store.sessions()))
+        other.join()
+    assert found == [0, 0]
