@@ -31,7 +31,7 @@ from localmem.types import (
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 BY = Provenance("model@1", "prompt", "source")
-SECRET = "quokka-vermilion-7731"
+ERASED = "quokka-vermilion-7731"
 
 
 @pytest.fixture
@@ -113,13 +113,13 @@ def test_an_undone_import_takes_facts_notes_and_replies_of_its_sessions_along(
     put(store, "a", said("1", "kept"))
     erased = put(store, "b", said("2", "gone"))
     derive(store, 1, (1,), "kept")
-    derive(store, 2, (2,), SECRET)
+    derive(store, 2, (2,), ERASED)
     receipt = store.undo_import(erased)
     assert (receipt.facts, receipt.notes, receipt.replies) == (1, 1, 1)
     assert store.facts_of(SessionId(2)) is None
     assert store.facts_of(SessionId(1)) is not None
     store.close()
-    assert SECRET.encode() not in bytes_of(tmp_path)
+    assert ERASED.encode() not in bytes_of(tmp_path)
 
 
 def test_a_session_that_loses_a_part_loses_its_facts_and_notes(store: Store) -> None:
