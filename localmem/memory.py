@@ -26,7 +26,6 @@ from localmem.errors import (
     ModelNotFoundError,
     RecordNotFoundError,
     StoreError,
-    StoreLockedError,
     UsageError,
 )
 from localmem.jobs.turns import Turns
@@ -799,13 +798,13 @@ class Memory:
         return answer
 
     def _count_opened(self) -> None:
-        """Store how often sessions were opened; where the memory is busy, these are not counted."""
+        """Store how often sessions were opened; a memory that cannot be written counts none."""
         opened, self._uses = self._uses, Counter()
         if not opened:
             return
         try:
             self._store.count_opened(opened)
-        except StoreLockedError as error:
+        except StoreError as error:  # busy, read-only, no room: nothing that a reader should feel
             _log.info("the sessions that were opened are not counted: %s", error.message)
 
     def _budget(self) -> Budget:
