@@ -78,6 +78,7 @@ def _dissolve(connection: Connection, gone: int, kept: int) -> None:
     """Let the owner who had no name yet become somebody; nothing of that name is kept."""
     for table, column in (
         ("message", "participant_id"),
+        ("ruling", "participant_id"),
         ("absorbed", "into_voice_id"),
         ("reassigned", "voice_id"),
         ("reassigned", "instead_voice_id"),

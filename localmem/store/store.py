@@ -14,6 +14,7 @@ from typing import Self
 
 from duckdb import DuckDBPyConnection as Connection
 
+from localmem.errors import RecordNotFoundError
 from localmem.store import conversations as incoming
 from localmem.store import (
     derived,
@@ -31,12 +32,14 @@ from localmem.store import (
     usage,
     vectors,
 )
+from localmem.store import items as item_rows
 from localmem.store.columns import Changes, MessageColumns, VectorColumns
 from localmem.store.grouping import SESSION_GAP
 from localmem.store.lease import Lease
 from localmem.store.tombstones import Tombstones
 from localmem.store.transactions import rehearsal, transaction
 from localmem.types import (
+    Claim,
     ConversationDelta,
     ErasureReceipt,
     ForgetPlan,
@@ -45,17 +48,24 @@ from localmem.types import (
     ImportId,
     ImportReport,
     IndexSnapshot,
+    Item,
+    ItemCounts,
+    ItemId,
+    ItemKind,
     MadeFacts,
     MadeNotes,
     MemoryStats,
     Message,
     MessageId,
+    MessageRecord,
     Participant,
+    ParticipantId,
     PeopleChange,
     PersonOverview,
     PersonView,
     Provenance,
     ResolvedDate,
+    Ruling,
     Session,
     SessionId,
     SplitChoice,
@@ -459,6 +469,89 @@ class Store:
         """The sessions that have stored L1, with what it was made from and by."""
         with self._lease.hold(write=False) as connection:
             return layers.made_sessions(connection)
+
+    # --- Participants' records and items ------------------------------------------------------
+
+    def unrecorded(self, limit: int) -> tuple[item_rows.Unrecorded, ...]:
+        """Shown messages that have no record yet, by id."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.unrecorded(connection, limit)
+
+    def put_records(self, records: Sequence[MessageRecord]) -> None:
+        """Store records in place of what the messages had; their items must be made anew."""
+        with self._transaction() as connection:
+            item_rows.put_records(connection, records)
+
+    def records_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, MessageRecord]:
+        """The records of messages; those without one are absent."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.records_of(connection, ids)
+
+    def stale_claims(self) -> Mapping[item_rows.ItemGroup, tuple[Claim, ...]]:
+        """All claims of the groups whose items are out of date."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.stale_claims(connection)
+
+    def put_items(self, made: Mapping[item_rows.ItemGroup, Sequence[Item]]) -> None:
+        """Store the items of whole groups in place of what they had."""
+        with self._transaction() as connection:
+            item_rows.put_items(connection, made)
+
+    def items(
+        self,
+        *,
+        participants: Iterable[ParticipantId] | None = None,
+        slots: Iterable[str] | None = None,
+        kinds: Iterable[ItemKind] | None = None,
+    ) -> tuple[Item, ...]:
+        """The items of some participants, slots and kinds (None: of all), by id."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.items_where(
+                connection, participants=participants, slots=slots, kinds=kinds
+            )
+
+    def item(self, number: ItemId) -> Item:
+        """One item.
+
+        Raises:
+            RecordNotFoundError: there is none with this id.
+        """
+        with self._lease.hold(write=False) as connection:
+            found = item_rows.item(connection, number)
+        if found is None:
+            raise RecordNotFoundError(
+                f"there is no item {number}", hint="localmem history TOPIC shows their numbers"
+            )
+        return found
+
+    def items_of_messages(self, ids: Iterable[MessageId]) -> tuple[Item, ...]:
+        """The items that rest on any of these messages."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.items_of_messages(connection, list(ids))
+
+    def item_counts(self) -> ItemCounts:
+        with self._lease.hold(write=False) as connection:
+            return item_rows.counts(connection)
+
+    def put_ruling(self, participant: ParticipantId, ruling: Ruling) -> None:
+        """Keep an order of the owner; the items that it is about must be made anew."""
+        with self._transaction() as connection:
+            item_rows.put_ruling(connection, participant, ruling)
+
+    def rulings(self) -> Mapping[ParticipantId, tuple[Ruling, ...]]:
+        """The owner's orders, oldest first, by the participant they are about."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.rulings(connection)
+
+    def put_decisions(self, decisions: Sequence[item_rows.Decision]) -> None:
+        """Keep what a model decided about claims; their items must be made anew."""
+        with self._transaction() as connection:
+            item_rows.put_decisions(connection, decisions)
+
+    def decisions(self) -> tuple[item_rows.Decision, ...]:
+        """All that models decided about claims."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.decisions(connection)
 
     # --- Use ----------------------------------------------------------------------------------
 

@@ -112,7 +112,7 @@ def absorb(connection: Connection, gone: int, kept: int) -> None:
         "folded IN (SELECT folded FROM alias WHERE participant_id = $kept)",
         {"gone": gone, "kept": kept},
     )
-    for table in ("alias", "message"):
+    for table in ("alias", "message", "ruling"):
         connection.execute(
             f"UPDATE {table} SET participant_id = ? WHERE participant_id = ?", [kept, gone]
         )
