@@ -10,14 +10,23 @@ are a constant prefix that is evaluated once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from localmem import entities
 from localmem.layers.draft import Failure, Line, Work, dated, tidy, unfenced
 from localmem.layers.extractive import prose_of
 from localmem.layers.orders import holds_order
 from localmem.layers.people import about_the_same, nearest
-from localmem.layers.rules import RULES_VERSION, Statement, called, capitalised, statements_of
+from localmem.layers.rules import (
+    RULES_VERSION,
+    Statement,
+    called,
+    capitalised,
+    is_open,
+    statements_of,
+)
 from localmem.layers.source import SessionSource, stamp
 from localmem.layers.support import Grounds, grounds_of, missing_from, shared_share, stems_of
 from localmem.layers.telling import order_in
@@ -37,6 +46,7 @@ LEAST_OWN = 0.5
 COVERED_FROM = 0.7
 """Share of a statement's content words from which the lines tell it."""
 
+_NUMBER = re.compile(r"\d+")
 _LINE_TOKENS = 40
 _MOST_TOKENS = 320
 _WINDOW_CHARACTERS = 900
@@ -127,15 +137,11 @@ def _run(llm: Llm, tasks: Sequence[_Task], work: Work) -> None:
 
 
 def _tasks(source: SessionSource, place: int) -> list[_Task]:
-    """The message's statements, a long message's in several windows, none left out."""
-    statements = statements_of(source, place)
+    """The message's open statements, many of them in several windows, none left out."""
+    statements = [told for told in statements_of(source, place) if told.is_open]
     lengths = [len(told.text) for told in statements]
     groups = grouped(lengths, lambda i, j: sum(lengths[i:j]) <= _WINDOW_CHARACTERS)
-    return [
-        _task(source, place, tuple(statements[i] for i in group))
-        for group in groups
-        if any(statements[i].is_open for i in group)
-    ]
+    return [_task(source, place, tuple(statements[i] for i in group)) for group in groups]
 
 
 def _task(source: SessionSource, place: int, statements: tuple[Statement, ...]) -> _Task:
@@ -214,12 +220,22 @@ def _told(
         if told is not None and about_the_same(told, body, people, writer):
             found[told.text].append(body)
     return {
-        statement.text: [Line(body, missing_from(body, grounds)) for body in lines]
-        if _share(stems_of(statement.text), stems_of(" ".join(lines))) >= COVERED_FROM
+        text: [Line(body, missing_from(body, grounds)) for body in lines]
+        if _tells_all(text, lines, people)
         else []
-        for statement in statements
-        if (lines := found[statement.text]) is not None
+        for text, lines in found.items()
     }
+
+
+def _tells_all(statement: str, lines: Sequence[str], people: Sequence[str]) -> bool:
+    """Whether lines tell a statement: most of its words, every name and number, and who "it" is."""
+    if not lines or is_open(lines[0]):
+        return False
+    whole = " ".join(lines).casefold()
+    names = [name for name in entities.entities(statement) if name not in people]
+    if not all(part.casefold() in whole for part in (*names, *_NUMBER.findall(statement))):
+        return False
+    return _share(stems_of(statement), stems_of(whole)) >= COVERED_FROM
 
 
 def _tidied(source: SessionSource, place: int, reply: str, grounds: Grounds) -> str:

@@ -83,6 +83,11 @@ def statements_of(source: SessionSource, place: int) -> tuple[Statement, ...]:
     return tuple({told.text: told for told in found}.values())
 
 
+def is_open(text: str) -> bool:
+    """Whether a text begins with a word that points to what was said before it."""
+    return _LEANS.match(text) is not None
+
+
 def called(name: str) -> str:
     """How notes call a participant."""
     return UNNAMED if name == _UNNAMED_OWNER else name
@@ -105,7 +110,7 @@ def _statement(source: SessionSource, message: Message, told: Told) -> Statement
         return Statement(f"{capitalised(who)} asked: {_shortened(dated)}")
     other = source.addressee(message)
     text = _shortened(in_third_person(dated, who, None if other is None else called(other)))
-    return Statement(text, _LEANS.match(text) is not None)
+    return Statement(text, is_open(text))
 
 
 def _joined(statements: Sequence[Statement]) -> list[Statement]:
