@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from localmem.jobs.warming import Wanted, Warming
     from localmem.layers.cache import LayerModel
     from localmem.layers.materialise import Materialiser
+    from localmem.participants.known import Known
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
 
@@ -157,6 +158,7 @@ class Memory:
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
         """Use `Memory.open`; this constructor is for programs that bring their own models."""
         from localmem.recall.finder import Finder
+        from localmem.recall.standing import Standing
 
         self._store = store
         self._config = config
@@ -169,6 +171,7 @@ class Memory:
         self._warmers: list[Warmer] = []
         self._uses: Counter[SessionId] = Counter()
         self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
+        self._standing = Standing(store)
         self._layers: Materialiser | None = None
 
     @classmethod
@@ -387,27 +390,33 @@ class Memory:
     def _settle(self) -> None:
         """After messages went or changed hands: what can be made anew by rule, and the index."""
         from localmem.jobs.deriving import derive_layer0
+        from localmem.jobs.remembering import derive_items
 
         self._finder.forget()
         derive_layer0(self._store)
+        derive_items(self._store)
         self._finder.save_snapshots()
 
     # --- Upkeep ---------------------------------------------------------------------------
 
     def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
-        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file small.
+        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file tidy and small.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
         """
         from localmem.jobs.deriving import derive_layer0, derive_vectors
+        from localmem.jobs.remembering import derive_items
 
         started = time.perf_counter()
         before = self._store.stats()
+        if self._store.orphans():
+            self._store.remove_orphans()
         tell = _Teller(on_progress)
         summaries = derive_layer0(
             self._store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
         )
+        derive_items(self._store, on_done=tell.of("facts", before.messages, "messages"))
         made = 0
         if vectors:
             embedder = self._memory_embedder()
@@ -493,14 +502,16 @@ class Memory:
         """
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="say it in words")
+        moment = asked_at or self._clock.now()
         with self._turns.question():
-            return self._finder.search(
+            result = self._finder.search(
                 query,
                 k=k or self._config.search.results,
                 mode=mode or self._config.search.mode,
                 limits=limits or SearchFilter(),
-                asked_at=asked_at or self._clock.now(),
+                asked_at=moment,
             )
+            return self._standing.settled(result, asked_at=moment, limits=limits)
 
     def ask(
         self,
@@ -525,14 +536,20 @@ class Memory:
 
         moment = asked_at or self._clock.now()
         result = self.search(question, k=self._config.ask.evidence, limits=limits, asked_at=moment)
-        asked = replace(Asked.from_search(result, moment), people=self._people(result))
+        known = self._standing.known(question, moment, limits)
+        asked = replace(
+            Asked.from_search(result, moment),
+            people=self._people(result),
+            remarks="\n".join(known.lines) if known is not None else "",
+            known=self._standing.extract(known),
+        )
         wanted = depth or Depth(self._config.ask.depth)
         spending = budget or self._budget()
         deep = _DeepCall(asked, limits or SearchFilter(), spending, on_token, on_step)
         with self._turns.question(), self._models_lock:
             chosen, llm, notices = self._reader(wanted, asked)
             if chosen is Depth.DEEP:
-                return self._opened_for(self._ask_deeply(deep))
+                return self._opened_for(self._ask_deeply(deep), known)
             answer = answer_question(
                 replace(asked, notices=(*asked.notices, *notices)),
                 depth=chosen,
@@ -542,8 +559,8 @@ class Memory:
             )
             goes_on = wanted is Depth.AUTO and chosen is Depth.DIRECT and is_doubtful(answer)
             if goes_on and answer.complete and self._steers():
-                return self._opened_for(self._ask_deeply(replace(deep, before=answer)))
-            return self._opened_for(answer)
+                return self._opened_for(self._ask_deeply(replace(deep, before=answer)), known)
+            return self._opened_for(answer, known)
 
     def doors(self, *, asked_at: datetime, limits: SearchFilter | None = None) -> Sources:
         """What a deep question may read of this memory; `answer_deeply` takes it."""
@@ -556,6 +573,7 @@ class Memory:
             asked_at=asked_at,
             limits=limits,
             mode=self._config.search.mode,
+            settle=lambda found: self._standing.settled(found, asked_at=asked_at, limits=limits),
         )
 
     def _ask_deeply(self, call: _DeepCall) -> Answer:
@@ -792,8 +810,10 @@ class Memory:
         model = WarmModel(key, windows, lambda: self._loaded_llm(ModelRole.LAYERS))
         return Warming(self._store, model, self.layers, wanted or Wanted())
 
-    def _opened_for(self, answer: Answer) -> Answer:
-        """The answer, its sessions counted as opened."""
+    def _opened_for(self, answer: Answer, known: Known | None) -> Answer:
+        """The answer that holds, its sessions counted as opened."""
+        if known is not None:
+            answer = self._standing.upheld(answer, known)
         self._uses.update({citation.session_id for citation in answer.citations})
         return answer
 

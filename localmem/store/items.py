@@ -270,14 +270,19 @@ def item(connection: Connection, number: ItemId) -> Item | None:
     return found[0] if found else None
 
 
-def items_of_messages(connection: Connection, ids: Iterable[MessageId]) -> tuple[Item, ...]:
-    """The items that rest on any of these messages, by id."""
+def items_of_messages(
+    connection: Connection, ids: Iterable[MessageId], *, state: ItemState | None = None
+) -> tuple[Item, ...]:
+    """The items that rest on any of these messages (in one state), by id."""
     with id_set(connection, ids) as wanted:
-        return _items(
-            connection,
-            f"WHERE id IN (SELECT item_id FROM item_source WHERE message_id IN {wanted}) "
-            "ORDER BY id",
-        )
+        found = connection.execute(
+            f"SELECT DISTINCT item_id FROM item_source WHERE message_id IN {wanted}"
+        ).fetchall()
+    if not found:
+        return ()
+    numbers = ",".join(str(int(number)) for (number,) in found)
+    condition = "" if state is None else f" AND state = '{state.value}'"
+    return _items(connection, f"WHERE id IN ({numbers}){condition} ORDER BY id")
 
 
 def counts(connection: Connection) -> ItemCounts:
@@ -579,6 +584,8 @@ def _items(
     connection: Connection, condition: str, bound: Sequence[object] = ()
 ) -> tuple[Item, ...]:
     rows = connection.execute(f"{_ITEMS} {condition}", list(bound)).fetchall()
+    if not rows:
+        return ()
     with id_set(connection, [int(row[0]) for row in rows]) as wanted:
         sources: dict[int, list[MessageId]] = {}
         for number, message in connection.execute(

@@ -1,4 +1,4 @@
-"""Whether every id in the memory is somebody's: what nothing stands for is an orphan.
+"""Whether every id in the memory is somebody's: a row with one that nothing has is an orphan.
 
 It goes by names: a column `turn_id` holds ids of `turn`. So tables that come later are looked at
 too; columns that hold several ids, or ids of several tables, are listed here.
@@ -7,10 +7,13 @@ too; columns that hold several ids, or ids of several tables, are listed here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from duckdb import DuckDBPyConnection as Connection
+from numpy.typing import NDArray
 
+from localmem.store import meta, vectors
 from localmem.types import Layer
 
 _ID = "_id"
@@ -24,19 +27,53 @@ _CHILDLESS = (("turn", "message"), ("session", "turn"))
 """A row of the first is nothing without a row of the second."""
 
 
+_RAW = ("import", "conversation", "session", "turn", "message", "participant")
+"""What is never removed for being an orphan: it may hold words that are nowhere else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Rows of a table that meet a condition are orphans; `place` says what they lack."""
+
+    place: str
+    table: str
+    lost: str
+    is_derived: bool = True
+
+
 def orphans(connection: Connection) -> dict[str, int]:
-    """Rows with an id that is nobody's, by table and column; empty where all is well."""
+    """Rows with an id that nothing has, by table and column; empty where all is well."""
     found = {
-        **dict(_by_name(connection)),
-        **dict(_layer_units(connection)),
-        **dict(_without_children(connection)),
-        "key_fact.message_ids": _sources_of_facts(connection),
-        "vector_page.message_ids": _vectors(connection),
+        check.place: _count(connection, check.table, check.lost) for check in _checks(connection)
     }
+    found["vector_page.message_ids"] = len(_lost_vectors(connection))
     return {place: count for place, count in found.items() if count}
 
 
-def _by_name(connection: Connection) -> Iterator[tuple[str, int]]:
+def remove_orphans(connection: Connection) -> None:
+    """Remove those that were derived; raw rows stay."""
+    for check in _checks(connection):
+        if check.is_derived:
+            connection.execute(f"DELETE FROM {check.table} WHERE {check.lost}")
+    vectors.erase(connection, _lost_vectors(connection))
+    meta.forbid_replay(connection, meta.bump_generation(connection))
+
+
+def _checks(connection: Connection) -> Iterator[_Check]:
+    yield from _by_name(connection)
+    for table in ("layer_unit", "unread_reply"):
+        for layer, owner in _LAYER_OWNERS:
+            lost = f"layer = {int(layer)} AND unit_id NOT IN (SELECT id FROM {owner})"
+            yield _Check(f"{table}.unit_id of {owner}", table, lost)
+    for parent, child in _CHILDLESS:
+        lost = f"id NOT IN (SELECT {parent}_id FROM {child})"
+        yield _Check(f"{parent} without {child}", parent, lost)
+    sources = "string_split(message_ids, chr(31))::BIGINT[]"
+    gone = f"NOT list_has_all((SELECT coalesce(list(id), []) FROM message), {sources})"
+    yield _Check("key_fact.message_ids", "key_fact", f"message_ids <> '' AND {gone}")
+
+
+def _by_name(connection: Connection) -> Iterator[_Check]:
     columns = connection.execute(
         "SELECT table_name, column_name FROM duckdb_columns() "
         "WHERE NOT internal AND data_type = 'BIGINT' ORDER BY table_name, column_name"
@@ -45,39 +82,17 @@ def _by_name(connection: Connection) -> Iterator[tuple[str, int]]:
     for table, column in columns:
         stem = str(column).removesuffix(_ID)
         known = _OTHER_NAMES.get(str(column))
-        if known is None and (stem == column or stem not in owners):
-            continue
-        ids = known or f"SELECT id FROM {stem}"
-        yield f"{table}.{column}", _count(connection, str(table), f"{column} NOT IN ({ids})")
+        if known is not None or (stem != column and stem in owners):
+            ids = known or f"SELECT id FROM {stem}"
+            lost = f"{column} NOT IN ({ids})"
+            yield _Check(f"{table}.{column}", str(table), lost, is_derived=table not in _RAW)
 
 
-def _layer_units(connection: Connection) -> Iterator[tuple[str, int]]:
-    for table in ("layer_unit", "unread_reply"):
-        for layer, owner in _LAYER_OWNERS:
-            lost = f"layer = {int(layer)} AND unit_id NOT IN (SELECT id FROM {owner})"
-            yield f"{table}.unit_id of {owner}", _count(connection, table, lost)
-
-
-def _without_children(connection: Connection) -> Iterator[tuple[str, int]]:
-    for parent, child in _CHILDLESS:
-        lost = f"id NOT IN (SELECT {parent}_id FROM {child})"
-        yield f"{parent} without {child}", _count(connection, parent, lost)
-
-
-def _sources_of_facts(connection: Connection) -> int:
-    return _count(
-        connection,
-        "(SELECT unnest(string_split(message_ids, chr(31))) AS source FROM key_fact "
-        "WHERE message_ids <> '')",
-        "source::BIGINT NOT IN (SELECT id FROM message)",
-    )
-
-
-def _vectors(connection: Connection) -> int:
+def _lost_vectors(connection: Connection) -> NDArray[np.int64]:
     stored = connection.execute("SELECT id FROM message").fetchnumpy()["id"]
     pages = connection.execute("SELECT message_ids FROM vector_page").fetchall()
     ids = np.frombuffer(b"".join(page for (page,) in pages), np.int64)
-    return int((~np.isin(ids, stored)).sum())
+    return ids[~np.isin(ids, stored)]
 
 
 def _count(connection: Connection, table: str, condition: str) -> int:

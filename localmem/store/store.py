@@ -52,6 +52,7 @@ from localmem.types import (
     ItemCounts,
     ItemId,
     ItemKind,
+    ItemState,
     MadeFacts,
     MadeNotes,
     MemoryStats,
@@ -218,6 +219,11 @@ class Store:
         """Rows that belong to nothing, by table and column; empty where all is well."""
         with self._lease.hold(write=False) as connection:
             return references.orphans(connection)
+
+    def remove_orphans(self) -> None:
+        """Remove derived rows that belong to nothing; raw ones stay."""
+        with self._transaction() as connection:
+            references.remove_orphans(connection)
 
     def compact(self) -> int:
         """Write the file anew without unused space; gives the number of bytes saved."""
@@ -524,10 +530,12 @@ class Store:
             )
         return found
 
-    def items_of_messages(self, ids: Iterable[MessageId]) -> tuple[Item, ...]:
-        """The items that rest on any of these messages."""
+    def items_of_messages(
+        self, ids: Iterable[MessageId], *, state: ItemState | None = None
+    ) -> tuple[Item, ...]:
+        """The items that rest on any of these messages (in one state)."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.items_of_messages(connection, list(ids))
+            return item_rows.items_of_messages(connection, list(ids), state=state)
 
     def item_counts(self) -> ItemCounts:
         with self._lease.hold(write=False) as connection:
