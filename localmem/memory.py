@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from localmem.jobs.warming import Wanted, Warming
     from localmem.layers.cache import LayerModel
     from localmem.layers.materialise import Materialiser
-    from localmem.participants.known import Known
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
+    from localmem.recall.standing import Settled
 
 _log = logging.getLogger(__name__)
 
@@ -400,7 +400,7 @@ class Memory:
     # --- Upkeep ---------------------------------------------------------------------------
 
     def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
-        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file tidy and small.
+        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file in order.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
@@ -500,9 +500,19 @@ class Memory:
             UsageError: the query is empty, or the mode is unknown.
             RecordNotFoundError: the filter names a participant who is not in this memory.
         """
+        return self._settled(query, k, mode, limits, asked_at or self._clock.now()).result
+
+    def _settled(
+        self,
+        query: str,
+        k: int | None,
+        mode: str | None,
+        limits: SearchFilter | None,
+        moment: datetime,
+    ) -> Settled:
+        """A search, and what is known for it: what holds stands before what held."""
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="say it in words")
-        moment = asked_at or self._clock.now()
         with self._turns.question():
             result = self._finder.search(
                 query,
@@ -535,13 +545,12 @@ class Memory:
         from localmem.recall.depth import is_doubtful
 
         moment = asked_at or self._clock.now()
-        result = self.search(question, k=self._config.ask.evidence, limits=limits, asked_at=moment)
-        known = self._standing.known(question, moment, limits)
+        settled = self._settled(question, self._config.ask.evidence, None, limits, moment)
         asked = replace(
-            Asked.from_search(result, moment),
-            people=self._people(result),
-            remarks="\n".join(known.lines) if known is not None else "",
-            known=self._standing.extract(known),
+            Asked.from_search(settled.result, moment),
+            people=self._people(settled.result),
+            remarks=settled.remarks,
+            known=settled.extract,
         )
         wanted = depth or Depth(self._config.ask.depth)
         spending = budget or self._budget()
@@ -549,7 +558,7 @@ class Memory:
         with self._turns.question(), self._models_lock:
             chosen, llm, notices = self._reader(wanted, asked)
             if chosen is Depth.DEEP:
-                return self._opened_for(self._ask_deeply(deep), known)
+                return self._opened_for(settled.upheld(self._ask_deeply(deep)))
             answer = answer_question(
                 replace(asked, notices=(*asked.notices, *notices)),
                 depth=chosen,
@@ -559,8 +568,8 @@ class Memory:
             )
             goes_on = wanted is Depth.AUTO and chosen is Depth.DIRECT and is_doubtful(answer)
             if goes_on and answer.complete and self._steers():
-                return self._opened_for(self._ask_deeply(replace(deep, before=answer)), known)
-            return self._opened_for(answer, known)
+                answer = self._ask_deeply(replace(deep, before=answer))
+            return self._opened_for(settled.upheld(answer))
 
     def doors(self, *, asked_at: datetime, limits: SearchFilter | None = None) -> Sources:
         """What a deep question may read of this memory; `answer_deeply` takes it."""
@@ -573,7 +582,9 @@ class Memory:
             asked_at=asked_at,
             limits=limits,
             mode=self._config.search.mode,
-            settle=lambda found: self._standing.settled(found, asked_at=asked_at, limits=limits),
+            settle=lambda found: (
+                self._standing.settled(found, asked_at=asked_at, limits=limits).result
+            ),
         )
 
     def _ask_deeply(self, call: _DeepCall) -> Answer:
@@ -810,10 +821,8 @@ class Memory:
         model = WarmModel(key, windows, lambda: self._loaded_llm(ModelRole.LAYERS))
         return Warming(self._store, model, self.layers, wanted or Wanted())
 
-    def _opened_for(self, answer: Answer, known: Known | None) -> Answer:
-        """The answer that holds, its sessions counted as opened."""
-        if known is not None:
-            answer = self._standing.upheld(answer, known)
+    def _opened_for(self, answer: Answer) -> Answer:
+        """The answer, its sessions counted as opened."""
         self._uses.update({citation.session_id for citation in answer.citations})
         return answer
 

@@ -765,12 +765,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A hit with its message, as front ends show it."""
+    """A hit with its message, as front ends show it.
+
+    `standing` says what of it no longer holds, and what does; "" where nothing is known of that.
+    """
 
     hit: Hit
     message: Message
     session: Session
     dates: tuple[ResolvedDate, ...] = ()
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -801,13 +805,15 @@ class Budget:
 class Evidence:
     """A message that was opened for a question, with its resolved dates.
 
-    `score` compares only within one question. `layer` says how much of it was opened.
+    `score` compares only within one question. `layer` says how much of it was opened. `standing`
+    says what of it no longer holds.
     """
 
     message: Message
     dates: tuple[ResolvedDate, ...]
     score: float
     layer: Layer = Layer.RAW
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -77,7 +77,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One row of the table. `asks` are words of questions about it, `nouns` what it is called."""
+    """One row of the table. `asked` is what questions about it hold."""
 
     name: str
     label: str
@@ -86,8 +86,7 @@ class Slot:
     general: bool
     default_entity: str
     when: frozenset[str]
-    asks: frozenset[str]
-    nouns: frozenset[str]
+    asked: re.Pattern[str]
     says: tuple[re.Pattern[str], ...]
     says_not: tuple[re.Pattern[str], ...]
     ends: tuple[re.Pattern[str], ...]
@@ -124,6 +123,8 @@ class Lexicon:
     negative: frozenset[str]
     negation: frozenset[str]
     plain: frozenset[str]
+    asks_why: re.Pattern[str]
+    asks_before: re.Pattern[str]
     third: Mapping[str, str]
     events: Mapping[str, str]
 
@@ -227,8 +228,7 @@ def _slot(row: Mapping[str, Any], macros: Mapping[str, str]) -> Slot:
         general=row.get("general", False),
         default_entity=row.get("default_entity", ""),
         when=_set(row["when"]),
-        asks=_set(row["asks"]),
-        nouns=_set(row["noun"]),
+        asked=re.compile(row["asked"], re.IGNORECASE),
         says=compiled("says"),
         says_not=compiled("says_not"),
         ends=compiled("ends"),
@@ -262,6 +262,8 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
         negative=_set(read["negative"]),
         negation=_set(read["negation"]),
         plain=_set(read["plain"]),
+        asks_why=pattern("asks_why"),
+        asks_before=pattern("asks_before"),
         third=_pairs(read["verbs_third"]),
         events=_pairs(read["events"]),
     )
@@ -282,8 +284,3 @@ def _set(text: str) -> frozenset[str]:
 
 def _pairs(text: str) -> Mapping[str, str]:
     return {left: right for left, _, right in (pair.partition(":") for pair in text.split())}
-
-
-def all_asks(slots: Collection[Slot]) -> frozenset[str]:
-    """The words by which questions ask for any of these slots."""
-    return frozenset[str]().union(*(slot.asks | slot.nouns for slot in slots))

@@ -18,7 +18,7 @@ from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.citations import Support, find_support
 from localmem.recall.evidence import ShownEvidence, show_evidence
-from localmem.recall.extract import DateOption, date_options, extract_answer
+from localmem.recall.extract import DateOption, Extract, date_options, extract_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
 from localmem.recall.reply import plain_line
 from localmem.types import (
@@ -54,7 +54,8 @@ class Asked:
     `evidence` is best first. `people` are the names of the participants where people talk among
     themselves; by default they are told from the evidence. `notices` are what finding had to
     say; `search_seconds` is what it took, and counts towards the budget. `remarks` are lines to
-    show below the messages: notes on them, a first guess.
+    show below the messages: notes on them, a first guess. `known` is the answer where it is known
+    without reading: extraction gives way to it.
     """
 
     question: str
@@ -66,6 +67,7 @@ class Asked:
     notices: tuple[str, ...] = ()
     search_seconds: float = 0.0
     remarks: str = ""
+    known: Extract | None = None
 
     @classmethod
     def from_search(cls, result: SearchResult, asked_at: datetime) -> Asked:
@@ -73,7 +75,10 @@ class Asked:
         return cls(
             question=result.query,
             asked_at=asked_at,
-            evidence=[Evidence(one.message, one.dates, one.hit.score) for one in result.found],
+            evidence=[
+                Evidence(one.message, one.dates, one.hit.score, standing=one.standing)
+                for one in result.found
+            ],
             sessions_total=result.sessions_total,
             titles={one.session.id: one.session.title for one in result.found},
             notices=result.notices,
@@ -137,6 +142,11 @@ def answer_question(
 
 def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
     began = time.perf_counter()
+    if asked.known is not None:
+        outcome.text, outcome.found = asked.known.text, asked.known.found
+        outcome.citations, outcome.opened = asked.known.citations, asked.evidence
+        outcome.steps.append(_step("known", "", 0, began))
+        return
     extract = extract_answer(
         asked.question, asked.asked_at, asked.evidence, asked.titles, people=asked.people
     )

@@ -80,6 +80,8 @@ def shown_text(one: Evidence, question: str, *, limit: int = LONGEST_MESSAGE) ->
     said = _around_best(said, question, limit)
     if message.attachment_text:
         said = f"{said} [attached: {message.attachment_text[:limit]}]"
+    if one.standing:
+        said = f"{said} [{one.standing}]"
     return " ".join(_unfenced(said).split())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from localmem.ports import LayerReader
@@ -13,6 +13,7 @@ from localmem.types import (
     Evidence,
     FoundMessage,
     SearchFilter,
+    SearchResult,
     SessionId,
     TurnId,
     TurnSummary,
@@ -27,12 +28,17 @@ def open_doors(
     asked_at: datetime,
     limits: SearchFilter | None = None,
     mode: str = "learned",
+    settle: Callable[[SearchResult], SearchResult] | None = None,
 ) -> Sources:
-    """Doors to a memory as it is asked at a time, within the limits of a search."""
+    """Doors to a memory as it is asked at a time, within the limits of a search.
+
+    `settle` puts what holds before what held.
+    """
     within = limits or SearchFilter()
 
     def search(query: str, most: int) -> Sequence[FoundMessage]:
-        return finder.search(query, k=most, mode=mode, limits=within, asked_at=asked_at).found
+        result = finder.search(query, k=most, mode=mode, limits=within, asked_at=asked_at)
+        return (settle(result) if settle is not None else result).found
 
     def messages(session_id: SessionId) -> Sequence[Evidence]:
         with store.reading():

@@ -1,0 +1,240 @@
+"""What is known now outranks what was said before: the last stage of every search.
+
+A message of which something no longer holds says so, and stands behind the message that says what
+does. Where a question is about a thing of which versions are known, the right one comes first.
+Nothing is taken away: what was said stays findable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from localmem.dates import describe_day
+from localmem.participants import versions
+from localmem.participants.inquiry import Aspect, Inquiry, understand
+from localmem.participants.known import Known, describe_item, subject_words, what_is_known
+from localmem.participants.terms import normal_value, stems_of
+from localmem.recall.citations import LONGEST_QUOTE
+from localmem.recall.extract import Extract
+from localmem.store import Store
+from localmem.types import (
+    Answer,
+    Citation,
+    FoundMessage,
+    Hit,
+    Item,
+    ItemKind,
+    ItemState,
+    MessageId,
+    SearchFilter,
+    SearchResult,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A version that a message rests on and that no longer holds, with what does, if anything."""
+
+    item: Item
+    now: Item | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A search in the order of what holds, with what is known for its query, if anything is.
+
+    `citation` is the message that bears out what is known.
+    """
+
+    result: SearchResult
+    known: Known | None = None
+    citation: Citation | None = None
+
+    @property
+    def extract(self) -> Extract | None:
+        """What is known as an answer; None where it is not sure."""
+        if self.known is None or self.citation is None or not self.known.is_sure:
+            return None
+        return Extract(self.known.text, found=True, citations=(self.citation,))
+
+    @property
+    def remarks(self) -> str:
+        """What is known in lines, for a model to read; "" where nothing is."""
+        return "\n".join(self.known.lines) if self.known is not None else ""
+
+    def upheld(self, answer: Answer) -> Answer:
+        """The answer, unless it is a value that does not hold, or nothing, where one is known."""
+        known, citation = self.known, self.citation
+        if known is None or citation is None or not known.is_sure:
+            return answer
+        if answer.found and not _is_stale(answer.text, known):
+            return answer
+        notice = f"“{answer.text}” is not what holds" if answer.found else "from what is known"
+        return replace(
+            answer,
+            text=known.text,
+            found=True,
+            citations=(citation,),
+            notices=(*answer.notices, notice),
+        )
+
+
+class Standing:
+    """The lens of what is known over the searches of one memory. Reads only."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def known(
+        self, question: str, asked_at: datetime, limits: SearchFilter | None = None
+    ) -> Known | None:
+        """What is known for a question; None where it is about nothing of the kind, or limited."""
+        if limits is not None and limits != SearchFilter():
+            return None
+        with self._store.reading():
+            people = self._store.participants()
+            return what_is_known(question, asked_at, people, self._load)
+
+    def settled(
+        self, result: SearchResult, *, asked_at: datetime, limits: SearchFilter | None = None
+    ) -> Settled:
+        """The result with what holds before what held; new messages only within no limits."""
+        with self._store.reading():
+            known = self.known(result.query, asked_at, limits)
+            stale = self._stale([one.message.id for one in result.found], asked_at)
+            citation = self._citation(known) if known is not None else None
+            if not result.found or not (stale or known):
+                return Settled(result, known, citation)
+            inquiry = understand(result.query, asked_at, self._store.participants())
+            first = known.message_id if known is not None else None
+            free = limits is None or limits == SearchFilter()
+            order = _order(result, stale, first, inquiry)
+            missing = [n for n in order if n not in {o.message.id for o in result.found}]
+            added = self._fetched(missing, result) if free else {}
+        at_hand = {**{one.message.id: one for one in result.found}, **added}
+        found = [at_hand[number] for number in order if number in at_hand]
+        marked = [replace(one, standing=_mark(stale.get(one.message.id, ()))) for one in found]
+        settled = replace(result, found=tuple(marked[: len(result.found)]))
+        return Settled(settled, known, citation)
+
+    def _citation(self, known: Known) -> Citation:
+        """The message that bears out what is known."""
+        (message,) = self._store.messages([known.message_id])
+        (session,) = self._store.sessions_of([message.session_id])
+        quote = known.quote if known.quote and known.quote in message.text else message.text
+        return Citation(
+            message_id=message.id,
+            session_id=session.id,
+            session_title=session.title,
+            speaker=message.speaker,
+            said_at=message.said_at,
+            quote=quote[:LONGEST_QUOTE].rstrip(),
+        )
+
+    def _load(self, inquiry: Inquiry) -> Sequence[Item]:
+        return self._store.items(
+            participants=inquiry.about or None,
+            slots=[slot.name for slot in inquiry.slots],
+            kinds=[ItemKind.ATTRIBUTE],
+        )
+
+    def _stale(
+        self, ids: Sequence[MessageId], asked_at: datetime
+    ) -> Mapping[MessageId, tuple[Stale, ...]]:
+        """What of these messages no longer holds, by message."""
+        over = self._store.items_of_messages(ids, state=ItemState.SUPERSEDED)
+        over = tuple(item for item in over if ":" not in item.slot)
+        if not over:
+            return {}
+        around = self._store.items(
+            participants={item.participant_id for item in over},
+            slots={item.slot for item in over},
+            kinds={item.kind for item in over},
+        )
+        chain_of = {item.id: chain for chain in versions.chains(around) for item in chain}
+        found: dict[MessageId, tuple[Stale, ...]] = {}
+        for item in over:
+            now = versions.at(chain_of[item.id], asked_at.date())
+            if now is not None and now.id == item.id:
+                continue
+            for number in item.message_ids:
+                found[number] = (*found.get(number, ()), Stale(item, now))
+        return found
+
+    def _fetched(
+        self, ids: Sequence[MessageId], result: SearchResult
+    ) -> Mapping[MessageId, FoundMessage]:
+        """Messages that the search did not find, as if it had found them with the best score."""
+        if not ids:
+            return {}
+        messages = self._store.messages(ids)
+        dates = self._store.dates_of(ids)
+        sessions = self._store.sessions_of([message.session_id for message in messages])
+        score = max(one.hit.score for one in result.found)
+        return {
+            message.id: FoundMessage(
+                Hit(message.id, score, result.mode, {"known": 1.0}),
+                message,
+                session,
+                dates.get(message.id, ()),
+            )
+            for message, session in zip(messages, sessions, strict=True)
+        }
+
+
+def _order(
+    result: SearchResult,
+    stale: Mapping[MessageId, Sequence[Stale]],
+    first: MessageId | None,
+    inquiry: Inquiry | None,
+) -> list[MessageId]:
+    """The messages by rank; what holds is put right before what it replaced."""
+    order = [one.message.id for one in result.found]
+    if inquiry is None or inquiry.aspect is Aspect.NOW:
+        asked = stems_of(result.query)
+        for number in list(order):
+            for one in stale.get(number, ()):
+                if one.now is not None and asked & stems_of(_told(one.item)):
+                    _put_before(order, one.now.message_ids[-1], number)
+    if first is not None:
+        order = [first, *(number for number in order if number != first)]
+    return order
+
+
+def _put_before(order: list[MessageId], newer: MessageId, older: MessageId) -> None:
+    if newer == older:
+        return
+    place = order.index(older)
+    if newer in order:
+        if order.index(newer) < place:
+            return
+        order.remove(newer)
+    order.insert(place, newer)
+
+
+def _told(item: Item) -> str:
+    return f"{subject_words(item)} {item.quote}"
+
+
+def _mark(stale: Sequence[Stale]) -> str:
+    """What of a message no longer holds, in words."""
+    told = []
+    for one in stale:
+        until = f" on {describe_day(one.item.valid_to)}" if one.item.valid_to is not None else ""
+        after = f", now: {describe_item(one.now)}" if one.now is not None else ""
+        what = f"{subject_words(one.item)}: {describe_item(one.item)}"
+        told.append(
+            f"superseded: {what} was corrected{after}"
+            if one.item.corrected
+            else f"superseded: {what} ended{until}{after}"
+        )
+    return "; ".join(told)
+
+
+def _is_stale(text: str, known: Known) -> bool:
+    """Whether an answer names a value that does not hold, and none that does."""
+    said = f" {normal_value(text)} "
+    holds = any(f" {normal_value(value)} " in said for value in known.current if value)
+    return not holds and any(f" {normal_value(value)} " in said for value in known.stale if value)
