@@ -36,6 +36,7 @@ from localmem.types import (
     Answer,
     Budget,
     ConversationKind,
+    Correction,
     Depth,
     ErasureReceipt,
     ExportReport,
@@ -45,6 +46,9 @@ from localmem.types import (
     ImportedConversation,
     ImportId,
     ImportReport,
+    ItemHistory,
+    ItemId,
+    ItemSources,
     Layer,
     MemoryStats,
     ModelRole,
@@ -54,6 +58,7 @@ from localmem.types import (
     PersonView,
     Progress,
     QueueStatus,
+    RulingKind,
     SearchFilter,
     SearchResult,
     Session,
@@ -81,6 +86,10 @@ OnProgress = Callable[[Progress], None]
 
 _LAYER_SECONDS = 15.0
 """What making a layer of one session may take while a question waits."""
+
+
+_FEW_MESSAGES = 100
+"""So many get their vectors at once; more are left to `work`."""
 
 
 class SystemClock:
@@ -170,7 +179,12 @@ class Memory:
         self._turns = Turns()
         self._warmers: list[Warmer] = []
         self._uses: Counter[SessionId] = Counter()
-        self._finder = Finder(store, self._embedder_or_none, weights=config.search.weights)
+        self._finder = Finder(
+            store,
+            self._embedder_or_none,
+            weights=config.search.weights,
+            routes=config.search.routes,
+        )
         self._standing = Standing(store)
         self._layers: Materialiser | None = None
 
@@ -386,6 +400,74 @@ class Memory:
         change = self._store.split_person(name, choice, new_name)
         self._settle()
         return change
+
+    # --- What is known ----------------------------------------------------------------------
+
+    def correct(self, text: str, *, instead_of: ItemId | None = None) -> Correction:
+        """Say what is so. It outranks what it corrects: the item named, else what it is about.
+
+        Raises:
+            UsageError: there is nothing said, or a name in it is that of several people.
+            RecordNotFoundError: there is no such item.
+        """
+        from localmem.jobs import correcting
+
+        done = correcting.correct(
+            self._store, text, made_at=self._clock.now(), instead_of=instead_of
+        )
+        self._embed_few()
+        return done
+
+    def retire(self, number: ItemId) -> ItemHistory:
+        """Let an item count no more.
+
+        Raises:
+            RecordNotFoundError, UsageError: there is no such item, or it does not hold any more.
+        """
+        from localmem.jobs import correcting
+
+        return correcting.order(self._store, number, RulingKind.RETIRE, made_at=self._clock.now())
+
+    def pin(self, number: ItemId) -> ItemHistory:
+        """Let an item stay, whatever messages say later.
+
+        Raises:
+            RecordNotFoundError, UsageError: there is no such item, or it does not hold any more.
+        """
+        from localmem.jobs import correcting
+
+        return correcting.order(self._store, number, RulingKind.PIN, made_at=self._clock.now())
+
+    def why(self, number: ItemId) -> ItemSources:
+        """The messages that an item rests on, with its history.
+
+        Raises:
+            RecordNotFoundError: there is no such item.
+        """
+        from localmem.jobs import correcting
+
+        return correcting.why(self._store, number)
+
+    def history(self, topic: str, *, limit: int = 10) -> tuple[ItemHistory, ...]:
+        """Every version of what is known of a topic, with dates and reasons; the closest first.
+
+        Raises:
+            UsageError: the topic is empty.
+        """
+        from localmem.jobs import correcting
+
+        return correcting.history(self._store, topic, most=limit)
+
+    def _embed_few(self) -> None:
+        """Vectors for a few new messages, where the memory has an embedder that is here."""
+        from localmem.jobs.deriving import derive_vectors
+
+        model_id = self._store.active_embedder()
+        embedder = self._embedder_or_none(model_id) if model_id is not None else None
+        if embedder is None:
+            return
+        if self._store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
+            derive_vectors(self._store, embedder)
 
     def _settle(self) -> None:
         """After messages went or changed hands: what can be made anew by rule, and the index."""

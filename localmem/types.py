@@ -597,6 +597,19 @@ class ItemSources:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """What a correction did: the message that holds it, and the histories that it changed.
+
+    `import_id` takes it back (`imports undo`). `histories` is () where nothing known was concerned.
+    """
+
+    message_id: MessageId
+    import_id: ImportId
+    participant: Participant
+    histories: tuple[ItemHistory, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ItemCounts:
     """What the stores of all participants hold."""
 
@@ -1017,12 +1030,15 @@ class SessionView:
 class PersonView:
     """Who somebody is. `topics` are the keywords of their turns with their counts.
 
-    `sessions` are the latest of those in which they speak.
+    `sessions` are the latest of those in which they speak. `known` holds of them now, of
+    `known_total` such items: the owner's word first, then what was repeated, then the newest.
     """
 
     overview: PersonOverview
     topics: tuple[tuple[str, int], ...]
     sessions: tuple[Session, ...]
+    known: tuple[Item, ...] = ()
+    known_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

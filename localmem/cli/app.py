@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli import forgetting, history, models, people, questions, screen, upkeep, warming
+from localmem.cli import (
+    forgetting,
+    history,
+    knowing,
+    models,
+    people,
+    questions,
+    screen,
+    upkeep,
+    warming,
+)
 from localmem.cli.shared import Settings
 
 app = typer.Typer(
@@ -24,6 +34,11 @@ app.command("search")(questions.search)
 app.command("ask")(questions.ask)
 app.command("sessions")(history.sessions)
 app.command("show")(history.show)
+app.command("history")(knowing.history)
+app.command("why")(knowing.why)
+app.command("correct")(knowing.correct)
+app.command("retire")(knowing.retire)
+app.command("pin")(knowing.pin)
 app.command("export")(history.export)
 app.add_typer(people.people, name="people")
 app.command("forget")(forgetting.forget)

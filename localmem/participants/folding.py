@@ -51,12 +51,17 @@ def fold(
 ) -> tuple[Item, ...]:
     """The items of one store of one participant, or of one slot of it, by id."""
     folding = _Folding(decide, rulings)
+    told = list(claims)
+    told_by = {claim.message_id for claim in told}
     ordered: list[tuple[tuple[datetime, int, int], Claim | Ruling]] = [
         ((claim.said_at or _EARLIEST, int(claim.message_id), claim.position), claim)
-        for claim in claims
+        for claim in told
     ]
-    orders = [one for one in rulings if one.kind is not RulingKind.REPLACE]
-    ordered += [((one.made_at, 0, -1), one) for one in orders]
+    ordered += [
+        ((one.made_at, 0, -1), one)
+        for one in rulings
+        if one.kind is not RulingKind.REPLACE or one.message_id not in told_by
+    ]
     for _, one in sorted(ordered, key=lambda pair: pair[0]):
         if isinstance(one, Ruling):
             folding.obey(one)
@@ -90,15 +95,11 @@ class _Folding:
         return tuple(self._items[number] for number in sorted(self._items))
 
     def obey(self, ruling: Ruling) -> None:
-        """Retire or pin the version that the owner meant, where it holds."""
+        """What the owner ordered about the version that they meant, where it holds."""
         for item in self.items():
             if not item.holds or key_of(item) != ruling.key_sha:
                 continue
-            if ruling.kind is RulingKind.PIN:
-                self._put(replace(item, state=ItemState.PINNED))
-            else:
-                day = ruling.made_at.date()
-                self._put(replace(item, state=ItemState.RETIRED, valid_to=day))
+            self._put(_ordered(item, ruling))
 
     def take(self, claim: Claim) -> None:
         """One claim through its router."""
@@ -314,6 +315,22 @@ class _Folding:
         yield index.by_slot.setdefault(item.slot, [])
         for stem in item_stems(item):
             yield index.by_stem.setdefault(stem, [])
+
+
+def _ordered(item: Item, ruling: Ruling) -> Item:
+    """An item as the owner wants it: pinned, retired, or replaced by what they said elsewhere."""
+    day = ruling.made_at.date()
+    if ruling.kind is RulingKind.PIN:
+        return replace(item, state=ItemState.PINNED)
+    if ruling.kind is RulingKind.RETIRE:
+        return replace(item, state=ItemState.RETIRED, valid_to=day)
+    return replace(
+        item,
+        state=ItemState.SUPERSEDED,
+        valid_to=day,
+        corrected=True,
+        ended_by=ruling.message_id,
+    )
 
 
 def _said_on(claim: Claim) -> date | None:

@@ -14,6 +14,7 @@ from datetime import date, timedelta
 
 from localmem.dates import describe
 from localmem.layers.extractive import prose_of, sentence_spans, source_sha
+from localmem.participants.naming import opening_name
 from localmem.participants.slots import Lexicon, SlotMatch, matches, table
 from localmem.participants.terms import key_of, names_in, stems_of, words_of
 from localmem.types import (
@@ -197,10 +198,11 @@ def _teller(message: Message, raw: str, people: Sequence[Participant], by_owner:
     """Whose claims a sentence's are; a correction may be about anybody who is named uniquely."""
     if not by_owner:
         return Teller(message.participant_id)
-    for person in people:
-        for name in (person.name, *person.aliases):
-            if person.id != message.participant_id and re.match(rf"{re.escape(name)}\b", raw):
-                return Teller(person.id, by_owner=True, subject=name)
+    opening = opening_name(raw, people)
+    if opening is not None and len(opening.people) == 1:
+        person = opening.people[0]
+        if person.id != message.participant_id:
+            return Teller(person.id, by_owner=True, subject=opening.name)
     return Teller(message.participant_id, by_owner=True)
 
 
