@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from localmem import dates as dating
+from localmem import words
 from localmem.layers.extractive import MODEL_ID as EXTRACTIVE
 from localmem.layers.extractive import prose_of, source_sha
 from localmem.layers.orders import holds_order
 from localmem.layers.rules import called, capitalised
 from localmem.layers.source import SessionSource, stamp
-from localmem.layers.support import LEAST_SHARED, grounds_of, missing_from, shared_share
+from localmem.layers.support import grounds_of, missing_from
 from localmem.layers.telling import content_of
 from localmem.prompts import Prompt
 from localmem.types import ChatMessage, Message, Provenance, Role, TurnSummary
@@ -40,6 +41,10 @@ _SHOWN_BEFORE = 300
 _LEAST_CONTENT = 3
 """Content words of a turn that is worth a model's time."""
 
+_LEAST_SHARED = 0.6
+_STEM = 4
+_REPORTING = frozenset({"says", "said", "asks", "asked", "tells", "told", "wants", "recommended"})
+_ASKS = re.compile(r"\b(?:asks|asked)\b")
 _TRIED = " tried "
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 _OWN_PRONOUN = re.compile(
@@ -85,12 +90,12 @@ class TurnText:
     @property
     def told(self) -> str:
         """The teller's message, dated, cut where it is long."""
-        return self._line(self.teller, _SHOWN_CHARACTERS)
+        return self.line_of(self.teller)
 
     @property
     def shown(self) -> str:
         """All messages of the turn, dated, the long ones cut."""
-        return "\n".join(self._line(message, _shown(message)) for message in self._spoken)
+        return "\n".join(self.line_of(message) for message in self._spoken)
 
     @property
     def shown_before(self) -> str:
@@ -107,6 +112,11 @@ class TurnText:
         if any(holds_order(text) for text in near):
             return False
         return len(content_of(" ".join(texts), self.source.speakers)) >= _LEAST_CONTENT
+
+    def line_of(self, message: Message) -> str:
+        """A message with its stamp, dated, cut where it is long; an assistant's sooner."""
+        of_user = message.role is Role.USER
+        return self._line(message, _SHOWN_CHARACTERS if of_user else _SHOWN_OF_ASSISTANT)
 
     def follows(self, other: TurnText) -> bool:
         """Whether it is the session's next turn."""
@@ -245,10 +255,6 @@ def _head(message: Message) -> str:
     return capitalised(stamp(message).replace(message.speaker, called(message.speaker), 1))
 
 
-def _shown(message: Message) -> int:
-    return _SHOWN_CHARACTERS if message.role is Role.USER else _SHOWN_OF_ASSISTANT
-
-
 def _one_sentence(line: str) -> str:
     """The first sentence of a reply; "" where there is none of fair length."""
     flat = " ".join(line.split()).lstrip("-: ")
@@ -287,5 +293,16 @@ def _unsupported(told: str, turn: TurnText, places: Sequence[int]) -> str:
     missing = missing_from(f"so {told}", grounds)
     if missing:
         return f"names {', '.join(missing)}"
-    share = shared_share(told, grounds)
-    return "" if share >= LEAST_SHARED else f"shares {share:.0%} of its words with the turn"
+    own = " ".join(turn.source.messages[place].whole_text for place in places)
+    if _ASKS.search(told) is not None and "?" not in own and "？" not in own:
+        return "asks where nothing was asked"
+    shown = " ".join(turn.line_of(turn.source.messages[place]) for place in places)
+    share = _share_of(told, shown, turn.source.speakers)
+    return "" if share >= _LEAST_SHARED else f"shares {share:.0%} of its words with the turn"
+
+
+def _share_of(told: str, own: str, speakers: Sequence[str]) -> float:
+    """Share of a line's content words that stand in the turn itself, by their first letters."""
+    content = content_of(told, [*speakers, *map(called, speakers)]) - _REPORTING
+    stems = {word[:_STEM] for word in words.words(own)}
+    return sum(word[:_STEM] in stems for word in content) / len(content) if content else 1.0
