@@ -80,7 +80,7 @@ def understand(question: str, asked_at: datetime, people: Sequence[Participant])
     else:
         aspect = Aspect.NOW
     names = " ".join(name for person in people for name in (person.name, *person.aliases))
-    return Inquiry(aspect, about, asked, stems_of(question) - stems_of(names), day)
+    return Inquiry(aspect, about, asked, _stems(question) - stems_of(names), day)
 
 
 def matching(inquiry: Inquiry, chains: Sequence[Sequence[Item]]) -> list[Sequence[Item]]:
@@ -111,6 +111,13 @@ def _fit(inquiry: Inquiry, chain: Sequence[Item]) -> float:
     if slot.general:
         return 0.0
     return 1.5 + 0.1 * value
+
+
+def _stems(question: str) -> frozenset[str]:
+    """The content of a question, with what else its words may be called."""
+    others = table().lexicon.synonyms
+    more = [others[word] for word in question.lower().strip("?").split() if word in others]
+    return stems_of(f"{question} {' '.join(more)}")
 
 
 _PLAN_WORDS = stems_of("plan plans planned planning cancel cancelled still happening")
@@ -179,4 +186,4 @@ def _is_now(words: str) -> bool:
 
 def _is_set(question: str) -> bool:
     """Whether a question with "when" asks for an appointment rather than for what happened."""
-    return re.match(r"\s*when (?:is|are)\b", question, re.IGNORECASE) is not None
+    return re.match(r"\s*when (?:is|are|was|were)\b", question, re.IGNORECASE) is not None

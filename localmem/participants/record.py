@@ -77,6 +77,7 @@ _COURTESY = re.compile(
 )
 _PAST_VERB = re.compile(r"\bI(?: have| had| just| recently| finally| also| even)* ([a-z]+)\b")
 _CODE_LIKE = re.compile(r"[{}<>=]{1,2}|::|\w\(\w*\)|https?://")
+_ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|e\.g|i\.e)\.$")
 _LEAST_WORDS = 3
 _MOST_SENTENCES = 60
 _LONGEST_SENTENCE = 500
@@ -117,11 +118,7 @@ def record_of(
     prose = _without_recalled(prose_of(message.text))
     assistant = message.role is Role.ASSISTANT and in_assistant_chat
     found: list[Claim] = []
-    sentences = [
-        prose[begin:stop]
-        for begin, stop in list(sentence_spans(prose))[:_MOST_SENTENCES]
-        if stop - begin <= _LONGEST_SENTENCE
-    ]
+    sentences = _sentences(prose)
     for place, raw in enumerate(sentences):
         after = sentences[place + 1] if place + 1 < len(sentences) else ""
         inside = [one for one in dates if one.words in raw]
@@ -134,6 +131,18 @@ def record_of(
     )
     attitude = Attitude.NONE if assistant else attitude_of(prose)
     return _record(message, numbered, provenance, attitude)
+
+
+def _sentences(prose: str) -> list[str]:
+    """The sentences that are read; "Dr." ends none."""
+    spans: list[tuple[int, int]] = []
+    for begin, stop in sentence_spans(prose):
+        if spans and _ABBREVIATED.search(prose, spans[-1][0], spans[-1][1]):
+            spans[-1] = (spans[-1][0], stop)
+        else:
+            spans.append((begin, stop))
+    several = [prose[begin:stop] for begin, stop in spans[:_MOST_SENTENCES]]
+    return [one for one in several if len(one) <= _LONGEST_SENTENCE]
 
 
 def _record(

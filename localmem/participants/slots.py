@@ -125,6 +125,7 @@ class Lexicon:
     plain: frozenset[str]
     asks_why: re.Pattern[str]
     asks_before: re.Pattern[str]
+    synonyms: Mapping[str, str]
     third: Mapping[str, str]
     events: Mapping[str, str]
 
@@ -264,6 +265,7 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
         plain=_set(read["plain"]),
         asks_why=pattern("asks_why"),
         asks_before=pattern("asks_before"),
+        synonyms=_pairs(read["synonyms"]),
         third=_pairs(read["verbs_third"]),
         events=_pairs(read["events"]),
     )
