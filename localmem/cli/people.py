@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from localmem.cli.render import moment, plain
 from localmem.cli.shared import JsonFlag, opened, output, print_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from localmem.types import PeopleChange, PersonOverview, PersonView
 
 people = typer.Typer(help="Who is in this memory; make two of them one, or one of them two.")
 
@@ -33,23 +23,27 @@ def everybody(context: typer.Context) -> None:
 @people.command("list")
 def list_people(context: typer.Context, json_: JsonFlag = False) -> None:
     """Everybody who speaks, with their names and how much they say."""
+    from localmem.cli.render_people import people_table
+
     with opened(context) as memory:
         found = memory.people()
     if json_:
         print_json(found)
     else:
-        _table(output(), found)
+        people_table(output(), found)
 
 
 @people.command("show")
 def show(context: typer.Context, name: Name, json_: JsonFlag = False) -> None:
     """Who somebody is: names, times, what they talk about, where."""
+    from localmem.cli.render_people import person_view
+
     with opened(context) as memory:
         found = memory.person(name)
     if json_:
         print_json(found)
     else:
-        _view(output(), found)
+        person_view(output(), found)
 
 
 @people.command("merge")
@@ -60,12 +54,14 @@ def merge(
     json_: JsonFlag = False,
 ) -> None:
     """Make two one: they are the same person. `people split` takes it back."""
+    from localmem.cli.render_people import people_change
+
     with opened(context) as memory:
         change = memory.merge_people(kept, gone)
     if json_:
         print_json(change)
     else:
-        _change(output(), change)
+        people_change(output(), change)
 
 
 @people.command("split")
@@ -88,6 +84,7 @@ def split(
     json_: JsonFlag = False,
 ) -> None:
     """Make one two, who share a name. With --as alone: take back the merge of that one."""
+    from localmem.cli.render_people import people_change
     from localmem.types import ConversationId, ImportId, SessionId, SplitChoice
 
     choice = SplitChoice(
@@ -100,7 +97,7 @@ def split(
     if json_:
         print_json(change)
     else:
-        _change(output(), change)
+        people_change(output(), change)
 
 
 @people.command("alias")
@@ -111,72 +108,11 @@ def alias(
     json_: JsonFlag = False,
 ) -> None:
     """Give somebody one more name."""
+    from localmem.cli.render_people import known_names
+
     with opened(context) as memory:
         person = memory.add_alias(name, other)
     if json_:
         print_json(person)
     else:
-        names = ", ".join((person.name, *person.aliases))
-        output().print(Text(plain(f"{person.name} (id {person.id}) is known as: {names}")))
-
-
-def _table(console: Console, found: Sequence[PersonOverview]) -> None:
-    if not found:
-        console.print("nobody yet: localmem import EXPORT")
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for header in ("id", "name", "also", "messages", "sessions", "first", "last", ""):
-        table.add_column(
-            header, justify="right" if header in ("id", "messages", "sessions") else "left"
-        )
-    for one in found:
-        table.add_row(
-            str(one.person.id),
-            Text(plain(one.person.name)),
-            Text(plain(", ".join(one.person.aliases))),
-            f"{one.messages:,}",
-            f"{one.sessions:,}",
-            moment(one.first_said_at),
-            moment(one.last_said_at),
-            _mark(one),
-        )
-    console.print(table)
-
-
-def _view(console: Console, view: PersonView) -> None:
-    one = view.overview
-    person = one.person
-    mark = f", {_mark(one)}" if _mark(one) else ""
-    console.print(Text(plain(person.name), style="bold"), Text(f"id {person.id}{mark}", "dim"))
-    if person.aliases:
-        console.print(Text(plain(f"also called {', '.join(person.aliases)}")))
-    if one.absorbed:
-        console.print(Text(plain(f"merged into them: {', '.join(one.absorbed)}")))
-    console.print(
-        f"{one.messages:,} messages in {one.sessions:,} sessions, "
-        f"{moment(one.first_said_at)} to {moment(one.last_said_at)}"
-    )
-    if view.topics:
-        topics = ", ".join(f"{word} ({count})" for word, count in view.topics)
-        console.print(Text(plain(f"talks about: {topics}")))
-    for session in view.sessions:
-        line = f"  session {session.id}, {moment(session.started_at)}  {session.title}"
-        console.print(Text(plain(line), style="dim"))
-
-
-def _change(console: Console, change: PeopleChange) -> None:
-    console.print(
-        Text(
-            plain(
-                f"{change.messages:,} messages in {change.sessions:,} sessions are now "
-                f"{change.person.name}'s (id {change.person.id}); "
-                "their summaries were made anew by rule"
-            )
-        )
-    )
-
-
-def _mark(one: PersonOverview) -> str:
-    if one.person.is_owner:
-        return "owner"
-    return "assistant" if one.person.is_assistant else ""
+        known_names(output(), person)

@@ -27,18 +27,21 @@ OnDone = Callable[[int], None]
 def derive_layer0(store: Store, *, on_done: OnDone | None = None) -> int:
     """Make the L0 lines and dates of all turns that lack them; how many were made."""
     made = 0
-    while turns := store.turns_without_summary(_TURNS_A_BATCH):
+    while True:
+        with store.reading():
+            turns, seen = store.turns_without_summary(_TURNS_A_BATCH), store.generation()
+        if not turns:
+            return made
         summaries: list[TurnSummary] = []
         dates: dict[MessageId, tuple[ResolvedDate, ...]] = {}
         for turn in turns:
             found = {m.id: resolve(m.text, m.said_at, language=None) for m in turn}
             dates.update({number: spans for number, spans in found.items() if spans})
             summaries.append(summarise_turn(turn, found))
-        store.put_layer0(summaries, dates)
+        store.put_layer0(summaries, dates, seen=seen)
         made += len(turns)
         if on_done is not None:
             on_done(made)
-    return made
 
 
 @dataclass(frozen=True, slots=True)

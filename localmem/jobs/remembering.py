@@ -35,18 +35,18 @@ def derive_items(store: Store, *, on_done: OnDone | None = None) -> int:
 
 def renew_items(store: Store) -> int:
     """Make the items of all groups that are out of date; how many groups were."""
-    with store.reading():
+    if not store.stale_claims():
+        return 0
+    with store.writing():  # what is forgotten meanwhile must not come back as an item
         stale = store.stale_claims()
-        if not stale:
-            return 0
         rulings = store.rulings()
         decided = _by_claim(store.decisions())
-    store.put_items(
-        {
-            group: fold(claims, rulings.get(group.participant_id, ()), by_decisions(decided))
-            for group, claims in stale.items()
-        }
-    )
+        store.put_items(
+            {
+                group: fold(claims, rulings.get(group.participant_id, ()), by_decisions(decided))
+                for group, claims in stale.items()
+            }
+        )
     return len(stale)
 
 

@@ -82,7 +82,7 @@ class SummaryUpgrade:
             check()
             worth = [turn for turn in batch if turn.is_worth_it]
             self._keep([turn.summary for turn in batch if not turn.is_worth_it])
-            attempt = _Attempt(session_id, llm.model_id)
+            attempt = _Attempt(session_id, llm.model_id, batch[0].source.seen)
             try:
                 self._ask(llm, worth, attempt)
             finally:
@@ -175,7 +175,7 @@ class SummaryUpgrade:
         """Store what an attempt came to, where the turns are still what the model saw."""
         self.tally.unread += len(attempt.unreadable)
         with self._store.writing():
-            self._store.put_unread(attempt.unreadable)
+            self._store.put_unread(attempt.unreadable, seen=attempt.seen)
             made = self._unchanged(attempt.made)
             self._store.put_summaries(made)
             self._keep(attempt.kept)
@@ -208,6 +208,7 @@ class _Attempt:
 
     session_id: SessionId
     model_id: str
+    seen: int | None
     made: list[TurnSummary] = field(default_factory=list)
     kept: list[TurnSummary] = field(default_factory=list)
     unreadable: list[UnreadReply] = field(default_factory=list)

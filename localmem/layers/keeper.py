@@ -89,10 +89,11 @@ class NoteKeeper:
 
     def store(self) -> None:
         """Put what was taken since the last time into the store."""
+        seen = self._source.seen
         if self._made:
-            self._store.put_notes(self._source.session.id, self._made)
+            self._store.put_notes(self._source.session.id, self._made, seen=seen)
         if self._failed:
-            self._store.put_unread(self._failed)
+            self._store.put_unread(self._failed, seen=seen)
         self._made, self._failed = [], []
 
 

@@ -238,7 +238,7 @@ class Materialiser:
                 facts = choose_facts(source, at_hand.notes, wanted)
                 made = MadeFacts(source.session.id, facts, wanted)
         if made is not None:
-            self._store.put_facts(made)
+            self._store.put_facts(made, seen=source.seen)
         return made
 
     def _list_facts(
@@ -260,7 +260,8 @@ class Materialiser:
             if not failure.reply:
                 request.reason = f"{failure.reason}: made by rule"
             unit = int(source.session.id)
-            self._store.put_unread([as_unread(source, Layer.FACTS, unit, failure, wanted)])
+            reply = as_unread(source, Layer.FACTS, unit, failure, wanted)
+            self._store.put_unread([reply], seen=source.seen)
         if failure is not None or not stopped.finished:
             return None
         return MadeFacts(source.session.id, as_facts(source, listed, wanted), wanted)

@@ -26,11 +26,15 @@ _SEPARATOR = b"\x1f"
 
 @dataclass(frozen=True, slots=True)
 class SessionSource:
-    """The shown messages of a session in their order, with the dates resolved in each."""
+    """The shown messages of a session in their order, with the dates resolved in each.
+
+    `seen` is the memory's generation at which they were read; None where nothing is stored of it.
+    """
 
     session: Session
     messages: tuple[Message, ...]
     dates: Mapping[MessageId, tuple[ResolvedDate, ...]]
+    seen: int | None = None
 
     @property
     def speakers(self) -> tuple[str, ...]:
@@ -89,7 +93,8 @@ def load_source(store: Store, session_id: SessionId) -> SessionSource:
         session = store.session(session_id)
         messages = store.session_messages(session_id)
         dates = store.dates_of([message.id for message in messages])
-    return SessionSource(session, messages, dates)
+        seen = store.generation()
+    return SessionSource(session, messages, dates, seen)
 
 
 def stamp(message: Message) -> str:

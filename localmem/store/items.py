@@ -428,6 +428,20 @@ def sweep(connection: Connection) -> None:
     connection.execute(f"DELETE FROM ruling WHERE {gone}")
 
 
+def share_rulings(connection: Connection, before: int, now: int, messages: Iterable[int]) -> None:
+    """Let the orders about claims of these messages hold for a second participant too.
+
+    The messages go over from one to the other; an order about nothing is of no effect.
+    """
+    with id_set(connection, messages) as moved:
+        connection.execute(
+            "INSERT INTO ruling SELECT ?, kind, key_sha, made_at, message_id FROM ruling "
+            "WHERE participant_id = ? AND key_sha IN "
+            f"(SELECT key_sha FROM claim WHERE message_id IN {moved})",
+            [now, before],
+        )
+
+
 def _clear_stale(connection: Connection, claims: str) -> int:
     """Remove the items of the groups of some claims, and mark all claims of these groups."""
     connection.execute(

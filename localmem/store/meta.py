@@ -51,6 +51,14 @@ def forbid_replay(connection: Connection, generation: int) -> None:
     put(connection, REPLAY_FLOOR, generation)
 
 
+def has_lost_since(connection: Connection, seen: int | None) -> bool:
+    """Whether messages were removed, hidden or given to others since the generation `seen`.
+
+    What was derived from what was read then may tell of them. None: nobody asks.
+    """
+    return seen is not None and seen < get_int(connection, REPLAY_FLOOR)
+
+
 class Counters:
     """Hands out ids that no row ever had, by kind of row; `save` before the transaction ends."""
 

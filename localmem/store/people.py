@@ -8,7 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import UsageError
-from localmem.store import meta, renewal, voices
+from localmem.store import items, meta, renewal, voices
 from localmem.store.batches import id_set
 from localmem.store.participants import (
     add_alias,
@@ -19,6 +19,9 @@ from localmem.store.participants import (
 )
 from localmem.store.reads import moment_of, sessions_of
 from localmem.types import (
+    Item,
+    ItemKind,
+    ItemState,
     Participant,
     ParticipantId,
     PeopleChange,
@@ -30,6 +33,7 @@ from localmem.types import (
 
 _TOPICS = 8
 _SESSIONS = 5
+_KNOWN = 12
 
 _NUMBERS = """
 SELECT participant_id, count(*), count(DISTINCT session_id), epoch_us(min(said_at)),
@@ -79,10 +83,14 @@ def view(connection: Connection, name: str) -> PersonView:
         "ORDER BY max(said_at) DESC NULLS LAST, session_id DESC LIMIT ?",
         [int(person.id), _SESSIONS],
     ).fetchall()
+    known = items.items_where(connection, participants=[person.id])
+    holding = sorted((one for one in known if one.holds and one.supported), key=_first_known)
     return PersonView(
         overview=found,
         topics=tuple(topics[:_TOPICS]),
         sessions=sessions_of(connection, [SessionId(int(number)) for (number,) in latest]),
+        known=tuple(holding[:_KNOWN]),
+        known_total=len(holding),
     )
 
 
@@ -127,6 +135,7 @@ def merge(connection: Connection, kept_name: str, gone_name: str) -> PeopleChang
             hint="people are merged with people, assistants with assistants",
         )
     moved = _ids_of(connection, gone.id)
+    items.drop(connection, f"(SELECT message_id FROM claim WHERE participant_id = {gone.id})")
     voices.absorb(connection, int(gone.id), int(kept.id))
     if gone.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [int(kept.id)])
@@ -165,9 +174,23 @@ def split(connection: Connection, name: str, choice: SplitChoice, new_name: str)
             hint=f"for another name: localmem people alias {person.id} '{shown}'",
         )
     other = _person_for(connection, shown, is_assistant=person.is_assistant)
+    items.share_rulings(connection, int(person.id), other, chosen)
     _move(connection, moved, other)
     _reassign(connection, moved, kept=[row for row in mine if int(row[0]) not in chosen], to=other)
     return _changed(connection, ParticipantId(other), [int(row[0]) for row in moved])
+
+
+def _first_known(item: Item) -> tuple[bool, bool, bool, int, float, int]:
+    """Order of what is known: the owner's word, attributes, what was repeated, the newest."""
+    said_at = item.last_said_at.timestamp() if item.last_said_at else 0.0
+    return (
+        item.state is not ItemState.PINNED,
+        not item.by_owner,
+        item.kind is not ItemKind.ATTRIBUTE,
+        -item.confirmations,
+        -said_at,
+        int(item.id),
+    )
 
 
 def _take_back(connection: Connection, person: Participant, shown: str) -> PeopleChange:
@@ -187,6 +210,7 @@ def _take_back(connection: Connection, person: Participant, shown: str) -> Peopl
         "SELECT is_owner FROM absorbed WHERE voice_id = ?", [found]
     ).fetchall() == [(True,)]
     moved = voices.release(connection, found)
+    items.share_rulings(connection, int(person.id), found, moved)
     if was_owner and person.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [found])
     return _changed(connection, ParticipantId(found), moved)

@@ -20,10 +20,17 @@ _ID = "_id"
 _VOICES = "SELECT id FROM participant UNION ALL SELECT voice_id FROM absorbed"
 _LAYER_OWNERS = ((Layer.SUMMARY, "turn"), (Layer.FACTS, "session"), (Layer.NOTES, "message"))
 
-_OTHER_NAMES = {"voice_id": _VOICES, "into_voice_id": _VOICES, "instead_voice_id": _VOICES}
+_OTHER_NAMES = {
+    "voice_id": _VOICES,
+    "into_voice_id": _VOICES,
+    "instead_voice_id": _VOICES,
+    "supersedes": "SELECT id FROM item",
+    "duplicate_of": "SELECT id FROM item",
+    "ended_by": "SELECT id FROM message",
+}
 """Columns whose name is not their table's."""
 
-_CHILDLESS = (("turn", "message"), ("session", "turn"))
+_CHILDLESS = (("turn", "message"), ("session", "turn"), ("item", "item_source"))
 """A row of the first is nothing without a row of the second."""
 
 
@@ -51,12 +58,20 @@ def orphans(connection: Connection) -> dict[str, int]:
 
 
 def remove_orphans(connection: Connection) -> None:
-    """Remove those that were derived; raw rows stay."""
-    for check in _checks(connection):
-        if check.is_derived:
-            connection.execute(f"DELETE FROM {check.table} WHERE {check.lost}")
+    """Remove those that were derived, and what then belongs to nothing; raw rows stay."""
+    while _remove_once(connection):
+        pass
     vectors.erase(connection, _lost_vectors(connection))
     meta.forbid_replay(connection, meta.bump_generation(connection))
+
+
+def _remove_once(connection: Connection) -> int:
+    removed = 0
+    for check in _checks(connection):
+        if check.is_derived:
+            row = connection.execute(f"DELETE FROM {check.table} WHERE {check.lost}").fetchone()
+            removed += 0 if row is None else int(row[0])
+    return removed
 
 
 def _checks(connection: Connection) -> Iterator[_Check]:

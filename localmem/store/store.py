@@ -391,14 +391,20 @@ class Store:
         self,
         summaries: Sequence[TurnSummary],
         dates: Mapping[MessageId, Sequence[ResolvedDate]],
+        *,
+        seen: int | None = None,
     ) -> None:
         """Store L0 of turns and the dates of their messages, in place of what they had.
+
+        `seen` is the generation at which the turns were read: where messages were removed since,
+        nothing is stored. The other methods that store what was derived take it for the same.
 
         A turn that has L0 has its dates too; a turn that grows loses L0 and is pending again.
         """
         with self._transaction() as connection:
-            derived.put_dates(connection, dates)
-            derived.put_summaries(connection, summaries)
+            if not meta.has_lost_since(connection, seen):
+                derived.put_dates(connection, dates)
+                derived.put_summaries(connection, summaries)
 
     def put_summaries(self, summaries: Sequence[TurnSummary]) -> None:
         """Store better summaries in place of the ones that the turns had."""
@@ -441,20 +447,25 @@ class Store:
 
     # --- Facts and notes --------------------------------------------------------------------
 
-    def put_notes(self, session_id: SessionId, made: Sequence[MadeNotes]) -> None:
+    def put_notes(
+        self, session_id: SessionId, made: Sequence[MadeNotes], *, seen: int | None = None
+    ) -> None:
         """Store L2 of messages of a session, each whole, in place of what they had."""
         with self._transaction() as connection:
-            layers.put_notes(connection, session_id, made)
+            if not meta.has_lost_since(connection, seen):
+                layers.put_notes(connection, session_id, made)
 
-    def put_facts(self, made: MadeFacts) -> None:
+    def put_facts(self, made: MadeFacts, *, seen: int | None = None) -> None:
         """Store L1 of a session in place of what it had."""
         with self._transaction() as connection:
-            layers.put_facts(connection, made)
+            if not meta.has_lost_since(connection, seen):
+                layers.put_facts(connection, made)
 
-    def put_unread(self, replies: Sequence[UnreadReply]) -> None:
+    def put_unread(self, replies: Sequence[UnreadReply], *, seen: int | None = None) -> None:
         """Keep replies that could not be read, for `doctor`; they are never served."""
         with self._transaction() as connection:
-            layers.put_unread(connection, replies)
+            if not meta.has_lost_since(connection, seen):
+                layers.put_unread(connection, replies)
 
     def notes_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, MadeNotes]:
         """Stored L2, fresh or not; messages for which it was never made are absent."""

@@ -1,0 +1,94 @@
+"""How people look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from localmem.cli.render import moment, plain
+from localmem.types import ItemState, Participant, PeopleChange, PersonOverview, PersonView
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def people_table(console: Console, found: Sequence[PersonOverview]) -> None:
+    """Participants, one a line."""
+    if not found:
+        console.print("nobody yet: localmem import EXPORT")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for header in ("id", "name", "also", "messages", "sessions", "first", "last", ""):
+        table.add_column(
+            header, justify="right" if header in ("id", "messages", "sessions") else "left"
+        )
+    for one in found:
+        table.add_row(
+            str(one.person.id),
+            Text(plain(one.person.name)),
+            Text(plain(", ".join(one.person.aliases))),
+            f"{one.messages:,}",
+            f"{one.sessions:,}",
+            moment(one.first_said_at),
+            moment(one.last_said_at),
+            _mark(one),
+        )
+    console.print(table)
+
+
+def person_view(console: Console, view: PersonView) -> None:
+    """Who somebody is."""
+    one = view.overview
+    person = one.person
+    mark = f", {_mark(one)}" if _mark(one) else ""
+    console.print(Text(plain(person.name), style="bold"), Text(f"id {person.id}{mark}", "dim"))
+    if person.aliases:
+        console.print(Text(plain(f"also called {', '.join(person.aliases)}")))
+    if one.absorbed:
+        console.print(Text(plain(f"merged into them: {', '.join(one.absorbed)}")))
+    console.print(
+        f"{one.messages:,} messages in {one.sessions:,} sessions, "
+        f"{moment(one.first_said_at)} to {moment(one.last_said_at)}"
+    )
+    if view.topics:
+        topics = ", ".join(f"{word} ({count})" for word, count in view.topics)
+        console.print(Text(plain(f"talks about: {topics}")))
+    for item in view.known:
+        since = f", since {item.valid_from}" if item.valid_from else ""
+        pinned = ", pinned" if item.state is ItemState.PINNED else ""
+        console.print(
+            Text(plain(f"  {item.id:>5}  {item.quote}")), Text(f"{item.kind}{since}{pinned}", "dim")
+        )
+    if view.known_total > len(view.known):
+        console.print(f"  and {view.known_total - len(view.known):,} more", style="dim")
+    for session in view.sessions:
+        line = f"  session {session.id}, {moment(session.started_at)}  {session.title}"
+        console.print(Text(plain(line), style="dim"))
+
+
+def known_names(console: Console, person: Participant) -> None:
+    """The names of somebody."""
+    names = ", ".join((person.name, *person.aliases))
+    console.print(Text(plain(f"{person.name} (id {person.id}) is known as: {names}")))
+
+
+def people_change(console: Console, change: PeopleChange) -> None:
+    """What a merge or a split did."""
+    console.print(
+        Text(
+            plain(
+                f"{change.messages:,} messages in {change.sessions:,} sessions are now "
+                f"{change.person.name}'s (id {change.person.id}); "
+                "their summaries were made anew by rule"
+            )
+        )
+    )
+
+
+def _mark(one: PersonOverview) -> str:
+    if one.person.is_owner:
+        return "owner"
+    return "assistant" if one.person.is_assistant else ""
