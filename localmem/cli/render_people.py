@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from localmem.cli.render import moment, plain
-from localmem.types import ItemState, Participant, PeopleChange, PersonOverview, PersonView
+from localmem.types import (
+    Item,
+    ItemKind,
+    ItemState,
+    Participant,
+    PeopleChange,
+    PersonOverview,
+    PersonView,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,8 +41,8 @@ def people_table(console: Console, found: Sequence[PersonOverview]) -> None:
             Text(plain(", ".join(one.person.aliases))),
             f"{one.messages:,}",
             f"{one.sessions:,}",
-            moment(one.first_said_at),
-            moment(one.last_said_at),
+            _day(one.first_said_at),
+            _day(one.last_said_at),
             _mark(one),
         )
     console.print(table)
@@ -57,16 +66,20 @@ def person_view(console: Console, view: PersonView) -> None:
         topics = ", ".join(f"{word} ({count})" for word, count in view.topics)
         console.print(Text(plain(f"talks about: {topics}")))
     for item in view.known:
-        since = f", since {item.valid_from}" if item.valid_from else ""
-        pinned = ", pinned" if item.state is ItemState.PINNED else ""
-        console.print(
-            Text(plain(f"  {item.id:>5}  {item.quote}")), Text(f"{item.kind}{since}{pinned}", "dim")
-        )
+        console.print(_known_line(item))
     if view.known_total > len(view.known):
         console.print(f"  and {view.known_total - len(view.known):,} more", style="dim")
     for session in view.sessions:
         line = f"  session {session.id}, {moment(session.started_at)}  {session.title}"
         console.print(Text(plain(line), style="dim"))
+
+
+def _known_line(item: Item) -> Text:
+    is_attribute = item.kind is ItemKind.ATTRIBUTE and item.value
+    told = f"{item.slot}: {item.value}" if is_attribute else item.quote
+    since = f", since {item.valid_from}" if item.valid_from else ""
+    pinned = ", pinned" if item.state is ItemState.PINNED else ""
+    return Text.assemble(plain(f"  {item.id:>5}  {told}"), (f"  {item.kind}{since}{pinned}", "dim"))
 
 
 def known_names(console: Console, person: Participant) -> None:
@@ -86,6 +99,10 @@ def people_change(console: Console, change: PeopleChange) -> None:
             )
         )
     )
+
+
+def _day(value: datetime | None) -> str:
+    return f"{value:%Y-%m-%d}" if value else "no time"
 
 
 def _mark(one: PersonOverview) -> str:
