@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from localmem.dates import describe
 from localmem.layers.extractive import prose_of, sentence_spans, source_sha
 from localmem.participants.naming import opening_name
-from localmem.participants.slots import Lexicon, SlotMatch, matches, table
+from localmem.participants.slots import Lexicon, SlotMatch, matches, may_match, table
 from localmem.participants.terms import key_of, names_in, stems_of, words_of
 from localmem.types import (
     Attitude,
@@ -54,7 +54,12 @@ _OPENING = re.compile(
     r")\b(?: (?:everyone|everybody|all|guys|there|folks))?[,:!.–-]*\s+)+",
     re.IGNORECASE,
 )
-_WE = ((re.compile(r"\b[Ww]e\b(?: are\b)?"), "I"), (re.compile(r"\b[Oo]ur\b"), "my"))
+_WE = (
+    (re.compile(r"\b[Ww]e are\b"), "I am"),
+    (re.compile(r"\b[Ww]e were\b"), "I was"),
+    (re.compile(r"\b[Ww]e\b"), "I"),
+    (re.compile(r"\b[Oo]ur\b"), "my"),
+)
 _HAVE_DONE = re.compile(r"\b(I(?: have)?)((?: \w+)?) (lived|worked|studied|played|used|paid)\b")
 _BASES = {"lived": "live", "worked": "work", "studied": "study", "played": "play", "used": "use",
           "paid": "pay"}  # fmt: skip
@@ -172,8 +177,8 @@ def attitude_of(text: str) -> Attitude:
 
 
 def plain_clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence in the first person, contractions written out."""
-    text = _spelled(sentence)
+    """The clauses of a sentence whose contractions are written out already."""
+    text = sentence
     clauses: list[str] = []
     has_subject = False
     for piece in _splitter().split(text):
@@ -231,7 +236,7 @@ def _claims(
     reason = _reason(plain, after, here)
     quote = " ".join(raw.split())
     told = False
-    for clause in plain_clauses(sentence):
+    for clause in plain_clauses(plain) if may_match(plain) else ():
         for claim in _slot_claims(message, clause, dates, teller):
             told = True
             yield replace(claim, quote=quote, reason=reason if claim.reason == "" else claim.reason)

@@ -19,6 +19,10 @@ _LITTLE = (
     "|really|then|only|even|be|been|eventually|recently|mostly|both|all|absolutely|definitely"
     "|always|usually|mainly"
 )
+_ADVERBS = (
+    "just|really|also|still|actually|already|now|always|truly|totally|absolutely|definitely|do"
+    "|especially|particularly|generally|usually|only|even|mostly|quite|so|very much|simply"
+)
 _CAPITAL = "A-ZÀ-ÖØ-ÞĀĆČĐĘĞİŁŃŌŐŒŘŚŠŪŮŹŻŽ"
 _NAME_WORD = rf"[{_CAPITAL}0-9][\w'’&-]*(?:\.(?=\w))?[\w'’&-]*"
 _END = (
@@ -29,6 +33,9 @@ _END = (
     r"|december|the (?:spring|summer|autumn|fall|winter)|\d{4})|on (?:mon|tues|wednes"
     r"|thurs|fri|satur|sun)day"
     r"|on \d|a lot|so much|very much|too much)\b))"
+)
+_LIKED_END = _END.replace(
+    "|in (?:jan", "|here|there|with (?:my|the)|about (?:it|this)|in (?:jan", 1
 )
 _SHORT_END = _END.replace(" (?:and|", " (?:with|from|on|in|at|for|to|per|near|of|and|", 1)
 _CHARACTER = r"(?:[^.,;:!?()\"”]|[.,:](?=\w))"
@@ -56,6 +63,17 @@ _MACROS = {
         r"|\d[\d.,]*\d?k?\s?(?:dollars?|euros?|pounds?|francs?|crowns|kroner|usd|eur|gbp|nok|chf"
         r"|€|£|\$))"
     ),
+    "{adverb}": f"(?:{_ADVERBS})",
+    "{opens}": (
+        r"(?:^|\b(?:and|but|because|so|why|that|think|guess|know|say|personally|honestly|also"
+        r"|actually|well|yes|ok),? )"
+    ),
+    "{liked}": (
+        r"(?!(?:to|it|you|that|this|these|those|how|when|them|your|him|her|me|us|what|being there"
+        r"|was|were|is|are|a|each|everything|everywhere|things?|both|their|hearing|seeing you|all"
+        r"|any|not|if|i|my life|who|where)\b)(?P<value>"
+        + rf"(?:[\w’'&-]+ ){{0,5}}?[\w’'&-]+{_LIKED_END})"
+    ),
     "{month}": _MONTH,
     "{clause_end}": r"(?=\s*(?:$|[.,;:!?()]))",
 }
@@ -71,13 +89,15 @@ _TRAILING = re.compile(
     r"|so much))+$",
     re.IGNORECASE,
 )
+_POSSESSIVE = re.compile(r"['’]s?$")
 _LONGEST_VALUE = 60
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One row of the table. `asked` is what questions about it hold."""
+    """One row of the table. `asked` is what questions about it hold; `says`, `says_not` and `ends`
+    are expressions over a clause, compiled when they are first needed."""
 
     name: str
     label: str
@@ -87,9 +107,9 @@ class Slot:
     default_entity: str
     when: frozenset[str]
     asked: re.Pattern[str]
-    says: tuple[re.Pattern[str], ...]
-    says_not: tuple[re.Pattern[str], ...]
-    ends: tuple[re.Pattern[str], ...]
+    says: tuple[str, ...]
+    says_not: tuple[str, ...]
+    ends: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +177,11 @@ def table() -> Table:
     return Table(slots, _lexicon(read["words"]), triggers)
 
 
+def may_match(text: str) -> bool:
+    """Whether any slot may say something of a text: cheap, and never wrong with False."""
+    return not table().triggers.isdisjoint(word.lower() for word in _WORD.findall(text))
+
+
 def matches(clause: str) -> Iterator[SlotMatch]:
     """What a clause in the first person says in terms of slots, in the order of the table.
 
@@ -185,7 +210,7 @@ def _of_slot(slot: Slot, clause: str) -> Iterator[SlotMatch]:
         said = [
             one
             for pattern in patterns
-            for match in pattern.finditer(clause)
+            for match in _compiled(pattern).finditer(clause)
             if (one := _match(slot, match, positive=positive, ends=ends)) is not None
         ]
         if said:
@@ -196,7 +221,7 @@ def _of_slot(slot: Slot, clause: str) -> Iterator[SlotMatch]:
 
 def _match(slot: Slot, match: re.Match[str], *, positive: bool, ends: bool) -> SlotMatch | None:
     groups = match.groupdict()
-    value = tidy(groups.get("value") or "")
+    value = _POSSESSIVE.sub("", tidy(groups.get("value") or ""))
     if not value and not ends:
         return None
     entity = tidy(groups.get("entity") or "").lower() or slot.default_entity
@@ -215,11 +240,14 @@ def tidy(phrase: str) -> str:
     return phrase[:_LONGEST_VALUE].strip()
 
 
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source, re.IGNORECASE)
+
+
 def _slot(row: Mapping[str, Any], macros: Mapping[str, str]) -> Slot:
-    def compiled(key: str) -> tuple[re.Pattern[str], ...]:
-        return tuple(
-            re.compile(_filled(source, macros), re.IGNORECASE) for source in row.get(key, ())
-        )
+    def filled(key: str) -> tuple[str, ...]:
+        return tuple(_filled(source, macros) for source in row.get(key, ()))
 
     return Slot(
         name=row["name"],
@@ -230,9 +258,9 @@ def _slot(row: Mapping[str, Any], macros: Mapping[str, str]) -> Slot:
         default_entity=row.get("default_entity", ""),
         when=_set(row["when"]),
         asked=re.compile(row["asked"], re.IGNORECASE),
-        says=compiled("says"),
-        says_not=compiled("says_not"),
-        ends=compiled("ends"),
+        says=filled("says"),
+        says_not=filled("says_not"),
+        ends=filled("ends"),
     )
 
 
@@ -277,7 +305,7 @@ def _occupation(row: Mapping[str, str]) -> str:
     endings = "|".join(row["endings"].split())
     never = "|".join(row["not"].split())
     word = rf"(?!(?:{never})\b)(?:(?:{listed})|[a-z]{{4,}}(?:{endings}))\b"
-    return rf"(?:(?!(?:{never})\b)[\w-]+ ){{0,2}}?{word}(?! (?:of|who|that|to)\b)"
+    return rf"(?:(?!(?:{never})\b)[\w-]+ ){{0,2}}{word}(?! (?:of|who|that|to)\b)"
 
 
 def _set(text: str) -> frozenset[str]:
