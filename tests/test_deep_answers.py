@@ -11,11 +11,19 @@ import pytest
 
 from localmem.errors import GenerationError
 from localmem.memory import ImportOptions, Memory
-from localmem.recall.deep import DeepModels, DeepOptions, DeepQuestion, Switches, answer_deeply
+from localmem.recall.deep import (
+    DeepModels,
+    DeepOptions,
+    DeepQuestion,
+    Limits,
+    Switches,
+    answer_deeply,
+)
+from localmem.recall.deep.items import Named, merged
 from localmem.recall.deep.tools import TOOLS
 from localmem.recall.refusal import NOT_FOUND
 from localmem.testing import FixedModels, LlmCall, ScriptedLlm, build_memory
-from localmem.types import Answer, Budget, Depth, Layer
+from localmem.types import Answer, Budget, Depth, Layer, MessageId
 from tests.deep_history import History, filler
 
 NOW = datetime(2026, 1, 10, 12, 0, tzinfo=UTC)
@@ -84,7 +92,31 @@ def test_each_is_asked_their_own_part_of_a_question_about_both() -> None:
     ask(BOATS, "What boats have Ines and Ruben both bought?", llm)
     asked = [call.messages[-1].content for call in llm.history if call.kind == "complete_many"]
     assert asked and all("both" not in said for said in asked)
-    assert any("Question: What boats have Ruben bought?\nRuben" in said for said in asked)
+    assert any("boats have Ruben bought?" in said and "tugboat" in said for said in asked)
+
+
+def test_messages_may_be_asked_one_by_one() -> None:
+    llm = reader()
+    options = DeepOptions(limits=Limits(list_group=1))
+    answer = ask(BOATS, "What boats has Ines bought?", llm, options=options)
+    asked = [call for call in llm.history if call.kind == "complete_many"]
+    assert answer.text == "red kayak, dinghy, canoe"
+    assert len(asked) > 1 and all("Item:" in call.messages[-1].content for call in asked)
+
+
+def test_what_only_lesser_messages_name_must_be_named_twice() -> None:
+    def said(text: str, message: int, group: int, *, best: bool) -> Named:
+        return Named(text, frozenset({text}), MessageId(message), "Ines", group, best)
+
+    items = merged(
+        [
+            said("kayak", 1, 0, best=True),
+            said("canoe", 11, 2, best=False),
+            said("canoe", 16, 3, best=False),
+            said("raft", 12, 2, best=False),
+        ]
+    )
+    assert [item.text for item in items] == ["canoe", "kayak"]
 
 
 def test_an_item_that_its_message_does_not_hold_is_dropped() -> None:
@@ -110,7 +142,7 @@ def test_a_list_that_the_time_cuts_short_says_how_much_is_missing() -> None:
             return super().complete_many(prompts, **options)
 
     llm = Slow([names_its_boat] * 40, fallback_reply="none")
-    options = DeepOptions(Budget(seconds=0.25))
+    options = DeepOptions(Budget(seconds=0.25), Limits(list_group=1))
     answer = ask(BOATS, "What boats has Ines bought?", llm, options=options)
     assert not answer.complete
     assert any("left out of the list" in notice for notice in answer.notices)

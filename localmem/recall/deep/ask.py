@@ -114,9 +114,9 @@ def _gather(bench: Bench, policy: Policy) -> None:
 
 
 def _items(bench: Bench, models: DeepModels) -> tuple[Item, ...]:
-    """What a wide question's messages name; () for other questions and without a model."""
+    """What the messages name where a question asks for several things; () without a model."""
     llm = models.notes or models.answer
-    wanted = bench.state.question.is_wide and bench.switches.allows("list_items")
+    wanted = bench.state.question.lists and bench.switches.allows("list_items")
     if llm is None or not wanted or bench.switches.vanilla_rag:
         return ()
     spent = bench.meter.exhausted()

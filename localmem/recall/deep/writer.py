@@ -51,7 +51,7 @@ class Writer:
         """The answer, checked against the messages behind the notes."""
         if not notes.facts:
             return Written(NOT_FOUND)
-        if notes.items and not self.bench.state.question.counts:
+        if notes.items:
             return self._judged(self._listed(notes), notes)
         if self.llm is None:
             return self._extracted(notes)
