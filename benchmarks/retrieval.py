@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FILE_OR_DIR")
     parser.add_argument("--mode", choices=["learned", "rrf", "bm25", "dense"], default="learned")
     parser.add_argument("--weights", choices=["default", "open"], default="default")
+    parser.add_argument(
+        "--routes", choices=["on", "off", "adamem", "no-graph", "no-fusion"], default="on"
+    )
     parser.add_argument("--k", default="5,10", help="ranks at which recall is taken")
     parser.add_argument("--later", action="store_true", help="ingest keyword-only, search by words")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="first N histories")
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Import, search, score; write figures and rows to OUT and print the figures."""
     ranks = [int(part) for part in args.k.split(",")]
     base = load_config(config_file())
-    config = replace(base, search=replace(base.search, weights=args.weights))
+    config = replace(base, search=replace(base.search, weights=args.weights, routes=args.routes))
     embedder = None if args.later else ModelShelf.open(config).embedder()
     rows: list[Row] = []
     rates: list[Rates] = []
@@ -239,6 +242,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "data": args.data.name,
         "mode": args.mode,
         "weights": args.weights,
+        "routes": args.routes,
         "vectors": not args.later,
     }
 

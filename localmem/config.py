@@ -58,10 +58,14 @@ class ModelsConfig:
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """How finding works. `mode` is learned, rrf, bm25 or dense; `weights` is default or open."""
+    """How finding works. `mode` is learned, rrf, bm25 or dense; `weights` is default or open.
+
+    `routes` is on or off; adamem, no-graph and no-fusion are there to measure them.
+    """
 
     mode: str = "learned"
     weights: str = "default"
+    routes: str = "on"
     results: int = 10
 
 

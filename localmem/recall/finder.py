@@ -22,14 +22,27 @@ from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
+from localmem.recall.ranking import Stage
 from localmem.recall.retrieve import Retriever
+from localmem.recall.routing import (
+    GraphInTime,
+    Plan,
+    Routes,
+    graph_of,
+    make_stage,
+    needs_stage,
+    plan,
+    routes_named,
+)
 from localmem.store import Changes, Store
 from localmem.types import (
+    ConversationKind,
     FoundMessage,
     Hit,
     IndexSnapshot,
     Message,
     MessageId,
+    Participant,
     ResolvedDate,
     SearchFilter,
     SearchResult,
@@ -57,6 +70,7 @@ class _Loaded:
     sessions: Mapping[SessionId, Session]
     generation: int
     model_id: str | None
+    people: tuple[Participant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +94,19 @@ class Finder:
         embedder_of: Callable[[str], Embedder | None],
         *,
         weights: str = "default",
+        routes: str = Routes.ON,
     ) -> None:
         self._store = store
         self._embedder_of = embedder_of
         self._weights_name = weights
+        self._routes = routes_named(routes)
         self._weights: FusionWeights | None = None
         self._loaded: _Loaded | None = None
         self._dates_at: int | None = None
         self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
+        self._graph: tuple[int, GraphInTime] | None = None
         self._lock = threading.RLock()
 
     def search(
@@ -122,7 +139,7 @@ class Finder:
         """Drop what is loaded; the next search reads the memory anew."""
         with self._lock:
             self._loaded = self._dates_at = self._summaries_at = None
-            self._at_hand = self._searched_at = None
+            self._at_hand = self._searched_at = self._graph = None
 
     def save_snapshots(self) -> None:
         """Store the index as bytes with the generation it stands for, for the next start."""
@@ -152,12 +169,14 @@ class Finder:
     ) -> tuple[tuple[FoundMessage, ...], tuple[str, ...], int]:
         vector, embedded_by = self._query_vector(query, mode)
         dates = resolve_question(query, asked_at)
+        planned = self._planned(query, mode)
+        about = self._about(planned, embedded_by)
         with self._store.reading():
             loaded = self._current()
             if limits.participant is not None:
                 person = self._store.find_participant(limits.participant)
                 limits = replace(limits, participant=person.name)
-            if dates:
+            if dates or (planned is not None and planned.terms.dated):
                 self._load_dates(loaded)
             if mode == "rrf":
                 self._load_summaries(loaded)
@@ -168,9 +187,41 @@ class Finder:
                 k=k,
                 limits=limits,
                 question_dates=dates,
+                stage=self._stage(
+                    loaded, planned, about if embedded_by == loaded.model_id else None
+                ),
             )
             found = self._found(hits, loaded.sessions)
         return found, self._notices(loaded, embedded_by, mode), len(loaded.sessions)
+
+    def _planned(self, query: str, mode: str) -> Plan | None:
+        """The route of a question; None where it changes nothing."""
+        loaded = self._loaded
+        if mode != "learned" or loaded is None or self._routes is Routes.OFF:
+            return None
+        among_people = any(
+            session.kind is ConversationKind.PEOPLE for session in loaded.sessions.values()
+        )
+        planned = plan(query, loaded.people, among_people=among_people)
+        return planned if needs_stage(planned, self._routes) else None
+
+    def _about(self, planned: Plan | None, embedded_by: str | None) -> Vector | None:
+        if planned is None or not planned.about or embedded_by is None:
+            return None
+        return self._embedded(planned.about, embedded_by)[0]
+
+    def _stage(self, loaded: _Loaded, planned: Plan | None, about: Vector | None) -> Stage | None:
+        if planned is None or not len(loaded.retriever):
+            return None
+        return make_stage(planned, self._routes, self._graph_at(loaded), about)
+
+    def _graph_at(self, loaded: _Loaded) -> GraphInTime:
+        """The graph of what is loaded, made anew after a change."""
+        if self._graph is None or self._graph[0] != loaded.generation:
+            topics = {int(one.turn_id): one.keywords for one in self._store.all_summaries()}
+            made = graph_of(loaded.retriever.corpus, loaded.sessions, topics)
+            self._graph = (loaded.generation, made)
+        return self._graph[1]
 
     def _query_vector(self, query: str, mode: str) -> tuple[Vector | None, str | None]:
         """The query's vector and the embedder that made it, while the memory is being loaded."""
@@ -236,7 +287,9 @@ class Finder:
             return None
         if len(changes.messages) > _REPLAY_SHARE * (len(retriever) + 1):
             return None
-        loaded = _Loaded(retriever, self._sessions(), generation, model_id)
+        loaded = _Loaded(
+            retriever, self._sessions(), generation, model_id, self._store.participants()
+        )
         loaded = self._replayed(loaded, changes, with_vectors=graph is not None)
         if graph is None:
             self._add_all_vectors(retriever, model_id)
@@ -248,12 +301,13 @@ class Finder:
         retriever.add_messages(self._store.shown_messages(), sessions)
         self._add_all_vectors(retriever, model_id)
         self._dates_at = self._summaries_at = None
-        return _Loaded(retriever, sessions, self._store.generation(), model_id)
+        generation, people = self._store.generation(), self._store.participants()
+        return _Loaded(retriever, sessions, generation, model_id, people)
 
     def _replayed(self, loaded: _Loaded, changes: Changes, *, with_vectors: bool = True) -> _Loaded:
-        sessions = loaded.sessions
+        sessions, people = loaded.sessions, loaded.people
         if len(changes.messages):
-            sessions = self._sessions()
+            sessions, people = self._sessions(), self._store.participants()
             new = self._store.shown_messages(after_generation=loaded.generation)
             loaded.retriever.add_messages(new, sessions)
         if with_vectors and len(changes.vectors):
@@ -263,7 +317,7 @@ class Finder:
                 changes.vectors.rows,
             )
         self._dates_at = None
-        return replace(loaded, sessions=sessions, generation=changes.generation)
+        return replace(loaded, sessions=sessions, people=people, generation=changes.generation)
 
     def _add_all_vectors(self, retriever: Retriever, model_id: str | None) -> None:
         if model_id is None:

@@ -7,7 +7,7 @@ the store or loads a model.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -20,6 +20,7 @@ from localmem.index.vector import ExactVectors, VectorIndex
 from localmem.ports import FloatMatrix
 from localmem.recall.corpus import NO_DAY, Bools, Corpus, CorpusRow, Floats, Ints
 from localmem.recall.fusion_features import features
+from localmem.recall.ranking import Ranking, Stage, Staged
 from localmem.recall.signals import BaseScores, measure, names_in
 from localmem.recall.snapshots import rows_from_bytes, rows_to_bytes
 from localmem.recall.summaries import SummaryIndex
@@ -72,6 +73,11 @@ class Retriever:
         return self._vectors
 
     @property
+    def corpus(self) -> Corpus:
+        """The rows as they are searched now."""
+        return self._current_view().corpus
+
+    @property
     def without_vector(self) -> int:
         """How many messages have no vector (yet)."""
         return int(np.count_nonzero(~self._current_view().has_vector))
@@ -111,6 +117,8 @@ class Retriever:
         """Tells which days the words of messages speak of."""
         for message_id, resolved in dates.items():
             self._days[int(message_id)] = tuple((d.start, d.end) for d in resolved)
+        if self._view is not None:
+            self._view.forget_dated()
 
     def remove(self, message_ids: Iterable[MessageId]) -> None:
         """Forgets messages with their vectors and days; L0 lines of turns that are gone too."""
@@ -132,10 +140,12 @@ class Retriever:
         k: int = 10,
         limits: SearchFilter | None = None,
         question_dates: Sequence[ResolvedDate] = (),
+        stage: Stage | None = None,
     ) -> list[Hit]:
         """The k best messages, best first, ties by the lower id. [] where nothing is evidence.
 
         `embed_query` is the question's unit vector; without it the fusion by words alone is used.
+        `stage` is put after the fusion of mode `learned`.
 
         Raises:
             UsageError: no such mode, or `dense` without a vector.
@@ -152,6 +162,7 @@ class Retriever:
         base = self._base_scores(view, query, embed_query)
         if mode == "learned":
             scored = self._learned(view, base, query, question_dates)
+            scored = self._staged(view, scored, stage) if stage is not None else scored
         else:
             scored = self._plain(view, base, query, mode)
         allowed = _allowed(view.corpus, limits or SearchFilter())
@@ -234,6 +245,18 @@ class Retriever:
         near = around if base.best is None else around | (base.best >= _LEAST_COSINE)
         return _Scored(weights @ inputs, near, model.signals, inputs, weights)
 
+    def _staged(self, view: _View, scored: _Scored, stage: Stage) -> _Scored:
+        staged = stage(
+            Ranking(
+                corpus=view.corpus,
+                scores=np.asarray(scored.scores, np.float32),
+                evident=scored.evident,
+                dated=view.dated(self._days),
+                cosines=lambda vector: view.cosines(vector)[0],
+            )
+        )
+        return scored.after(staged)
+
     def _plain(self, view: _View, base: BaseScores, query: str, mode: str) -> _Scored:
         keyword = base.terms.sum(axis=0, dtype=np.float32)
         if mode == "bm25":
@@ -261,6 +284,17 @@ class _Scored:
     inputs: Floats
     weights: Floats | None = None
 
+    def after(self, staged: Staged) -> _Scored:
+        """The same with what a stage made of it."""
+        if not staged.parts or self.weights is None:
+            return replace(self, scores=staged.scores, evident=staged.evident)
+        names = (*self.names, *staged.parts)
+        inputs = np.vstack([self.inputs, *staged.parts.values()])
+        ones = np.ones(len(staged.parts), np.float32)
+        return _Scored(
+            staged.scores, staged.evident, names, inputs, np.concatenate([self.weights, ones])
+        )
+
     def parts(self, rows: Ints) -> list[dict[str, float]]:
         """What each signal adds to the score of each of the rows."""
         values = self.inputs[:, rows].T.astype(np.float64)
@@ -287,6 +321,18 @@ class _View:
         )
         self.has_vector: Bools = np.zeros(len(corpus), np.bool_)
         self.has_vector[self._filled] = True
+        self._dated: Bools | None = None
+
+    def dated(self, days: Mapping[int, Sequence[DayRange]]) -> Bools:
+        """Rows whose words name a time."""
+        if self._dated is None:
+            named = [bool(days.get(number)) for number in self.corpus.message_ids.tolist()]
+            self._dated = np.array(named, np.bool_)
+        return self._dated
+
+    def forget_dated(self) -> None:
+        """The days of some rows have changed."""
+        self._dated = None
 
     def cosines(
         self, query: Floats | None

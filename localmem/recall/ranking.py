@@ -1,0 +1,46 @@
+"""What a stage after the weighted retrieval sees of it, and what it gives back.
+
+The seam between the retriever, which knows no routes, and the routes, which know no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from localmem.recall.corpus import Bools, Corpus, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Every row with its score. `evident` rows have something to do with the question.
+
+    `dated` rows name a time in their words. `cosines` gives the best chunk's cosine of each row
+    with a vector, None where there are no vectors.
+    """
+
+    corpus: Corpus
+    scores: Floats
+    evident: Bools
+    dated: Bools
+    cosines: Callable[[Floats], Floats | None]
+
+    def best(self, most: int) -> Ints:
+        """int64: the evident rows of the best scores, best first, ties by the lower row."""
+        rows = np.flatnonzero(self.evident)
+        order = np.lexsort((rows, -self.scores[rows]))[:most]
+        return np.asarray(rows[order], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The scores as a stage leaves them, and by name what it added to each row."""
+
+    scores: Floats
+    evident: Bools
+    parts: Mapping[str, Floats] = field(default_factory=dict)
+
+
+Stage = Callable[[Ranking], Staged]
