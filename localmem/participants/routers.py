@@ -295,7 +295,7 @@ def _differs(claim: Claim, item: Item) -> bool:
         return True
     if {n.casefold() for n in claim.names} != {n.casefold() for n in item.names}:
         return True
-    return claim.valid_from != item.valid_from
+    return claim.valid_from is not None and claim.valid_from != item.valid_from
 
 
 def _same_entity(claim: Claim, item: Item) -> bool:
