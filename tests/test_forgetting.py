@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from localmem.errors import RecordNotFoundError, UsageError
+from localmem.layers.source import load_source
 from localmem.memory import ImportOptions, Memory
 from localmem.testing import build_memory
 from localmem.types import (
@@ -277,6 +279,23 @@ def test_doctor_names_orphans_and_work_removes_them(memory: Memory) -> None:
         assert f"1 in {place}" in finding.detail
     memory.work()
     assert memory.store.orphans() == {}
+
+
+def test_what_was_being_made_while_it_was_forgotten_is_not_stored(memory: Memory) -> None:
+    source = load_source(memory.store, SessionId(1))
+    first, second, third = (message.id for message in source.messages)
+    memory.forget(ForgetTarget(messages=(first,)))
+    fact = KeyFact(SessionId(1), 0, f"fact {_WORD}", (third,), (), _PROVENANCE)
+    note = TurnNote(second, 0, f"note {_WORD}", (), _PROVENANCE)
+    made = MadeNotes(second, (note,), _PROVENANCE)
+    reply = UnreadReply(Layer.NOTES, int(second), SessionId(1), "", "", _WORD, _PROVENANCE)
+    line = replace(memory.store.all_summaries()[0], sentence=_WORD)
+    memory.store.put_facts(MadeFacts(SessionId(1), (fact,), _PROVENANCE), seen=source.seen)
+    memory.store.put_notes(SessionId(1), [made], seen=source.seen)
+    memory.store.put_unread([reply], seen=source.seen)
+    memory.store.put_layer0([line], {}, seen=source.seen)
+    memory.store.close()
+    assert _WORD.encode() not in bytes_of(memory)
 
 
 def _forget_elsewhere(path: Path) -> None:

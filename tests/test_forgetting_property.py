@@ -48,6 +48,9 @@ _STEPS = (
     "take back",
     "owner",
     "alias",
+    "correct",
+    "retire",
+    "pin",
     "message",
     "session",
     "person",
@@ -164,6 +167,22 @@ class World:
         names = self._names()
         if names:
             self.memory.add_alias(names[first % len(names)], f"Nick {second % 3}")
+
+    def _correct(self, first: int, second: int) -> None:
+        people = [one.person.name for one in self.memory.people()]
+        if people:
+            name = people[first % len(people)]
+            self.memory.correct(f"{name} lives in {('Linz', 'Wels', 'Steyr')[second % 3]}.")
+
+    def _retire(self, first: int, second: int) -> None:
+        items = self.memory.store.items()
+        if items:
+            self.memory.retire(items[(8 * first + second) % len(items)].id)
+
+    def _pin(self, first: int, second: int) -> None:
+        items = self.memory.store.items()
+        if items:
+            self.memory.pin(items[(8 * first + second) % len(items)].id)
 
     def _message(self, first: int, second: int) -> None:
         shown = self.memory.store.shown_messages()

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from localmem.errors import RecordNotFoundError, UsageError
 from localmem.memory import Memory
+from localmem.store import migrations
 from localmem.testing import build_memory
 from localmem.types import (
     ConversationId,
@@ -18,6 +20,7 @@ from localmem.types import (
     ImportedConversation,
     ImportedMessage,
     ImportId,
+    ItemState,
     Role,
     SearchFilter,
     SessionId,
@@ -245,6 +248,44 @@ def test_nobody_is_merged_with_themselves_or_with_an_assistant(memory: Memory) -
         memory.merge_people("Jonas", "jonas")
     with pytest.raises(UsageError, match="is an assistant"):
         memory.merge_people("Jonas", "chatgpt")
+
+
+def test_a_split_to_a_name_that_somebody_has_gives_it_to_them(memory: Memory) -> None:
+    put(memory, "a", say("Sam", "I play the cello.", 10))
+    put(memory, "b", say("Sam", "I drive a tram.", 11))
+    memory.add_alias("Jonas", "Jo")
+    session = memory.search("drive a tram", mode="bm25").found[0].session.id
+    change = memory.split_person("Sam", SplitChoice(sessions=(session,)), "jo")
+    assert change.person.name == "Jonas"
+    put(memory, "c", say("Sam", "Bells ring.", 12))
+    memory.add_alias("Anna Kurz", "Jo")
+    with pytest.raises(UsageError, match="several people"):
+        memory.split_person("Sam", SplitChoice(imports=(ImportId(3),)), "Jo")
+
+
+def test_what_is_known_goes_where_the_messages_go(memory: Memory) -> None:
+    put(memory, "a", say("A. Berg", "I live in Graz now.", 10))
+    memory.work()
+    (home,) = memory.person("A. Berg").known
+    memory.pin(home.id)
+    memory.merge_people("Anna Berg", "A. Berg")
+    (merged,) = memory.person("Anna Berg").known
+    assert (merged.value, merged.state) == ("Graz", ItemState.PINNED)
+    memory.split_person("Anna Berg", SplitChoice(), "A. Berg")
+    assert memory.person("Anna Berg").known == ()
+    (back,) = memory.person("A. Berg").known
+    assert (back.value, back.state) == ("Graz", ItemState.PINNED)
+    assert memory.store.orphans() == {}
+
+
+def test_a_memory_of_an_older_version_gets_the_tables(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    with duckdb.connect(str(path)) as old:
+        migrations.migrate(old, migrations.MIGRATIONS[:3])
+    with build_memory(path) as memory:
+        fill(memory)
+        memory.merge_people("Anna Berg", "A. Berg")
+        assert names(memory) == ["Anna Berg", "Anna Kurz", "Jonas"]
 
 
 def _merge_elsewhere(path: Path) -> None:

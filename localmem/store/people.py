@@ -233,9 +233,18 @@ def _chosen(connection: Connection, person: Participant, choice: SplitChoice) ->
 
 
 def _person_for(connection: Connection, shown: str, *, is_assistant: bool) -> int:
-    known = _with_shown_name(connection, shown, is_assistant=is_assistant)
-    if known is not None:
-        return int(known.id)
+    """Who has that name, else somebody new.
+
+    Raises:
+        UsageError: several people share it.
+    """
+    folded = shown.casefold()
+    if any(
+        folded in {name.casefold() for name in names_of(one)}
+        for one in participants(connection)
+        if one.is_assistant == is_assistant
+    ):
+        return int(find(connection, shown).id)
     counters = meta.Counters(connection)
     number = add_participant(connection, counters, shown, is_assistant=is_assistant)
     counters.save()
