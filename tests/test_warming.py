@@ -132,6 +132,7 @@ def test_the_speaker_and_the_day_are_put_in_the_models_mouth(tmp_path: Path, cha
 
 _BAD_LINES = (
     " sold my green bicycle to Oskar.",
+    " says that she sold the green bicycle to Oskar.",
     " sold the green bicycle to Petra for 140 euros.",
     " sold the green bicycle to Oskar for 190 euros.",
     " sold the green bicycle to Oskar on 5 March 2026.",

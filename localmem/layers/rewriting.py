@@ -281,7 +281,8 @@ def _pronoun_in(told: str) -> str:
     found = _OTHER_PRONOUN.search(bare)
     if found is None:
         return ""
-    has_name = any(word[:1].isupper() for word in bare[: found.start()].split())
+    before = bare[: found.start()].split()
+    has_name = any(word[:1].isupper() and word != "The" for word in before)
     opens = found.start() == 0
     return f"says {found.group()!r}" if opens or not has_name else ""
 
