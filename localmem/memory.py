@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from localmem.layers.materialise import Materialiser
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
+    from localmem.recall.routing import Routes
     from localmem.recall.standing import Settled
 
 _log = logging.getLogger(__name__)
@@ -653,7 +654,13 @@ class Memory:
                 answer = self._ask_deeply(replace(deep, before=answer))
             return self._opened_for(settled.upheld(answer))
 
-    def doors(self, *, asked_at: datetime, limits: SearchFilter | None = None) -> Sources:
+    def doors(
+        self,
+        *,
+        asked_at: datetime,
+        limits: SearchFilter | None = None,
+        routes: Routes | None = None,
+    ) -> Sources:
         """What a deep question may read of this memory; `answer_deeply` takes it."""
         from localmem.recall.deep.doors import open_doors
 
@@ -664,6 +671,7 @@ class Memory:
             asked_at=asked_at,
             limits=limits,
             mode=self._config.search.mode,
+            routes=routes,
             settle=lambda found: (
                 self._standing.settled(found, asked_at=asked_at, limits=limits).result
             ),

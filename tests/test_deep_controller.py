@@ -332,7 +332,8 @@ def test_a_bad_call_is_told_and_changes_nothing(call: Call, reason: str) -> None
 
 def test_every_tool_of_the_table_has_a_description_and_a_name_of_its_own() -> None:
     assert set(TOOLS) == {
-        "search", "read_facts", "read_turns", "read_raw", "interpret_dates", "decompose", "reflect"
+        "search", "read_facts", "read_turns", "read_raw", "interpret_dates", "decompose",
+        "reflect", "expand_graph", "timeline",
     }  # fmt: skip
     assert all(tool.does and tool.name == name for name, tool in TOOLS.items())
 

@@ -22,7 +22,6 @@ from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
-from localmem.recall.ranking import Stage
 from localmem.recall.retrieve import Retriever
 from localmem.recall.routing import (
     GraphInTime,
@@ -31,6 +30,7 @@ from localmem.recall.routing import (
     graph_of,
     make_stage,
     needs_stage,
+    neighbours,
     plan,
     routes_named,
 )
@@ -82,6 +82,18 @@ class _AtHand:
     dates: Mapping[MessageId, tuple[ResolvedDate, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call of `Finder.search`."""
+
+    query: str
+    k: int
+    mode: str
+    limits: SearchFilter
+    asked_at: datetime
+    routes: Routes
+
+
 class Finder:
     """Search over one memory. Safe for threads: one search at a time.
 
@@ -106,7 +118,7 @@ class Finder:
         self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
-        self._graph: tuple[int, GraphInTime] | None = None
+        self._graph: tuple[tuple[int, bool], GraphInTime] | None = None
         self._lock = threading.RLock()
 
     def search(
@@ -117,15 +129,17 @@ class Finder:
         mode: str,
         limits: SearchFilter,
         asked_at: datetime,
+        routes: Routes | None = None,
     ) -> SearchResult:
-        """The best `k` messages, as `Memory.search` gives them.
+        """The best `k` messages, as `Memory.search` gives them. `routes` stands for the finder's.
 
         Raises:
             UsageError, RecordNotFoundError, StoreError
         """
         started = time.perf_counter()
+        asked = _Asked(query, k, mode, limits, asked_at, routes or self._routes)
         with self._lock:
-            found, notices, sessions_total = self._search(query, k, mode, limits, asked_at)
+            found, notices, sessions_total = self._search(asked)
         return SearchResult(
             query=query,
             mode=mode,
@@ -164,12 +178,27 @@ class Finder:
                         )
                     )
 
-    def _search(
-        self, query: str, k: int, mode: str, limits: SearchFilter, asked_at: datetime
-    ) -> tuple[tuple[FoundMessage, ...], tuple[str, ...], int]:
+    def neighbours(
+        self, query: str, found: Sequence[MessageId], *, most: int
+    ) -> tuple[FoundMessage, ...]:
+        """What the graph leads to from messages that a search found, best first, at most `most`.
+
+        Scores are those of the graph, up to 1.
+        """
+        with self._lock, self._store.reading():
+            loaded = self._current()
+            if not len(loaded.retriever):
+                return ()
+            graph = self._graph_at(loaded, with_items=True).graph
+            reached = neighbours(graph, self._plan(query, loaded), found, most)
+            hits = [Hit(number, score, "graph") for number, score in reached.items()]
+            return self._found(hits, loaded.sessions)
+
+    def _search(self, asked: _Asked) -> tuple[tuple[FoundMessage, ...], tuple[str, ...], int]:
+        query, mode, limits = asked.query, asked.mode, asked.limits
         vector, embedded_by = self._query_vector(query, mode)
-        dates = resolve_question(query, asked_at)
-        planned = self._planned(query, mode)
+        dates = resolve_question(query, asked.asked_at)
+        planned = self._planned(asked)
         about = self._about(planned, embedded_by)
         with self._store.reading():
             loaded = self._current()
@@ -180,47 +209,47 @@ class Finder:
                 self._load_dates(loaded)
             if mode == "rrf":
                 self._load_summaries(loaded)
+            same = embedded_by == loaded.model_id
+            stage = None
+            if planned is not None and len(loaded.retriever):
+                graph = self._graph_at(loaded, with_items=asked.routes is Routes.PAPER)
+                stage = make_stage(planned, asked.routes, graph, about if same else None)
             hits = loaded.retriever.search(
                 query,
-                embed_query=vector if embedded_by == loaded.model_id else None,
+                embed_query=vector if same else None,
                 mode=mode,
-                k=k,
+                k=asked.k,
                 limits=limits,
                 question_dates=dates,
-                stage=self._stage(
-                    loaded, planned, about if embedded_by == loaded.model_id else None
-                ),
+                stage=stage,
             )
             found = self._found(hits, loaded.sessions)
         return found, self._notices(loaded, embedded_by, mode), len(loaded.sessions)
 
-    def _planned(self, query: str, mode: str) -> Plan | None:
+    def _planned(self, asked: _Asked) -> Plan | None:
         """The route of a question; None where it changes nothing."""
-        loaded = self._loaded
-        if mode != "learned" or loaded is None or self._routes is Routes.OFF:
+        if asked.mode != "learned" or self._loaded is None or asked.routes is Routes.OFF:
             return None
-        among_people = any(
-            session.kind is ConversationKind.PEOPLE for session in loaded.sessions.values()
-        )
-        planned = plan(query, loaded.people, among_people=among_people)
-        return planned if needs_stage(planned, self._routes) else None
+        planned = self._plan(asked.query, self._loaded)
+        return planned if needs_stage(planned, asked.routes) else None
+
+    def _plan(self, query: str, loaded: _Loaded) -> Plan:
+        kinds = {session.kind for session in loaded.sessions.values()}
+        return plan(query, loaded.people, among_people=ConversationKind.PEOPLE in kinds)
 
     def _about(self, planned: Plan | None, embedded_by: str | None) -> Vector | None:
         if planned is None or not planned.about or embedded_by is None:
             return None
         return self._embedded(planned.about, embedded_by)[0]
 
-    def _stage(self, loaded: _Loaded, planned: Plan | None, about: Vector | None) -> Stage | None:
-        if planned is None or not len(loaded.retriever):
-            return None
-        return make_stage(planned, self._routes, self._graph_at(loaded), about)
-
-    def _graph_at(self, loaded: _Loaded) -> GraphInTime:
-        """The graph of what is loaded, made anew after a change."""
-        if self._graph is None or self._graph[0] != loaded.generation:
+    def _graph_at(self, loaded: _Loaded, *, with_items: bool) -> GraphInTime:
+        """The graph of what is loaded, made anew after a change; only some uses want items."""
+        stamp = (loaded.generation, with_items)
+        if self._graph is None or self._graph[0] != stamp:
             topics = {int(one.turn_id): one.keywords for one in self._store.all_summaries()}
-            made = graph_of(loaded.retriever.corpus, loaded.sessions, topics)
-            self._graph = (loaded.generation, made)
+            items = self._store.items() if with_items else ()
+            made = graph_of(loaded.retriever.corpus, loaded.sessions, topics, items)
+            self._graph = (stamp, made)
         return self._graph[1]
 
     def _query_vector(self, query: str, mode: str) -> tuple[Vector | None, str | None]:

@@ -46,8 +46,9 @@ _COUNTING = re.compile(r"\bhow (?:many|much|old|often)\b", re.IGNORECASE)
 _HOW = re.compile(
     r"\bhow\b(?! (?:many|much|old|often|long))|\bled to\b|\bin common\b", re.IGNORECASE
 )
-_LIKE = re.compile(
-    r"(?<!would )(?<!look )(?<!looks )(?<!feel )(?<!feels )\blikes?\b", re.IGNORECASE
+_LIKE = re.compile(r"\blikes?\b", re.IGNORECASE)
+_NOT_LIKE = re.compile(
+    r"\b(?:would|looks?|looked|feels?|felt|sounds?)\b(?: [\w'’]+){0,2}? like\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W_]+")
 _AUX = r"(?:do|does|did|has|have|had|is|are|was|were|can|could|will|would|should|might|may)"
@@ -139,7 +140,9 @@ def _class_of(question: str, *, two_people: bool) -> RouteClass:
         pattern.search(question) for pattern in (_YEAR, _HOW_LONG, _IN_MAY)
     )
     relation = bool(said & _RELATION) or _HOW.search(question) is not None
-    attribute = bool(said & _ATTRIBUTE) or _LIKE.search(question) is not None
+    attribute = bool(said & _ATTRIBUTE) or (
+        _LIKE.search(question) is not None and _NOT_LIKE.search(question) is None
+    )
     if (temporal and relation) or two_people:
         return RouteClass.MIXED
     if attribute and temporal:

@@ -5,7 +5,7 @@ The stage works on what the weighted retrieval found; it searches nothing itself
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,18 +17,22 @@ from localmem.participants.graph import (
     EdgeKind,
     Expansion,
     Graph,
+    GraphItem,
     GraphMessage,
+    Node,
+    NodeKind,
     expand,
     message_scores,
 )
 from localmem.recall.blend import append_graph, blend
 from localmem.recall.corpus import Corpus, Floats
 from localmem.recall.ranking import Ranking, Stage, Staged
-from localmem.recall.route import Route, plan_route
+from localmem.recall.route import LEAST_FOUND, Route, plan_route
 from localmem.recall.route_terms import NOTHING, RouteTerms, add_terms, terms_of, without_names
 from localmem.recall.targets import Target, resolve_target
 from localmem.types import (
     ConversationKind,
+    Item,
     MessageId,
     Participant,
     ParticipantId,
@@ -104,8 +108,9 @@ def graph_of(
     corpus: Corpus,
     sessions: Mapping[SessionId, Session],
     topics: Mapping[int, tuple[str, ...]] | None = None,
+    items: Iterable[Item] = (),
 ) -> GraphInTime:
-    """The graph of all rows; `topics` are keywords by turn."""
+    """The graph of all rows and items; `topics` are keywords by turn."""
     topics = topics or {}
     ordered = sorted(sessions.values(), key=_began)
     rank = {int(session.id): place for place, session in enumerate(ordered)}
@@ -116,7 +121,31 @@ def graph_of(
         )
         for row in rows
     ]
-    return GraphInTime(Graph(messages), tuple(row.message_id for row in rows))
+    return GraphInTime(
+        Graph(messages, map(_item_node, items)), tuple(row.message_id for row in rows)
+    )
+
+
+def _item_node(item: Item) -> GraphItem:
+    return GraphItem(
+        Node(NodeKind(item.kind.value), item.id), item.participant_id, item.message_ids
+    )
+
+
+def neighbours(
+    graph: Graph, planned: Plan, found: Sequence[MessageId], most: int
+) -> dict[MessageId, float]:
+    """What the graph leads to from messages that were found, best first, with scores up to 1.
+
+    All kinds of edges are followed, at least one hop, to the messages of the one person asked
+    about where there is one.
+    """
+    route, owners = planned.route, _owners(planned.target)
+    how = Expansion(max(1, route.hops), route.priors, owners)
+    reached = message_scores(graph, expand(graph, _ranked_seeds(found), how), owners)
+    new = {number: score for number, score in reached.items() if number not in found}
+    best = sorted(new, key=lambda number: (-new[number], number))[:most]
+    return {number: new[number] for number in best}
 
 
 def make_stage(planned: Plan, routes: Routes, graph: GraphInTime, about: Floats | None) -> Stage:
@@ -151,7 +180,7 @@ def _reach(route: Route) -> Expansion:
     """When something was is told nearby; several things are told wherever the topic comes up."""
     if route.asks_when:
         return Expansion(hops=_TIME_HOPS, priors=_only(EdgeKind.TEMPORAL_NEXT))
-    return Expansion(hops=1, priors=_only(EdgeKind.MENTIONS, EdgeKind.SUPPORTS))
+    return Expansion(hops=1, priors=_only(EdgeKind.MENTIONS))
 
 
 def _only(*kinds: EdgeKind) -> Mapping[EdgeKind, float]:
@@ -164,7 +193,7 @@ def _as_paper(ranking: Ranking, planned: Plan, routes: Routes, graph: GraphInTim
     corpus = ranking.corpus
     best = ranking.best(_DEEP)
     ranked = [MessageId(number) for number in corpus.message_ids[best].tolist()]
-    wanted = route.use_graph or (route.graph_if_few and len(ranked) < 3)
+    wanted = route.use_graph or (route.graph_if_few and len(ranked) < LEAST_FOUND)
     owners = _owners(planned.target)
     found: dict[MessageId, float] = {}
     if wanted:
@@ -189,11 +218,12 @@ def _owners(target: Target) -> Collection[ParticipantId] | None:
 
 
 def _seeds(ranking: Ranking, most: int) -> dict[MessageId, float]:
-    rows = ranking.best(most)
-    numbers = ranking.corpus.message_ids[rows].tolist()
-    return {
-        MessageId(number): 1.0 / (1.0 + _SEED_FALL * rank) for rank, number in enumerate(numbers)
-    }
+    numbers = ranking.corpus.message_ids[ranking.best(most)].tolist()
+    return _ranked_seeds([MessageId(number) for number in numbers])
+
+
+def _ranked_seeds(best: Sequence[MessageId]) -> dict[MessageId, float]:
+    return {number: 1.0 / (1.0 + _SEED_FALL * rank) for rank, number in enumerate(best)}
 
 
 def _began(session: Session) -> tuple[bool, float, int]:

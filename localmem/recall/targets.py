@@ -97,10 +97,11 @@ def _bearers(participants: Sequence[Participant]) -> dict[str, list[Participant]
 
 
 def _is_said(folded: str, question: str, *, any_case: bool) -> bool:
-    """Whether a name stands in the question as whole words: "will" is not Will."""
+    """Whether a name stands in the question as whole words: "will" is not Will, but "will roe"
+    is Will Roe."""
     pattern = rf"(?<!\w){re.escape(folded)}(?:['’]s?)?(?!\w)"
     for match in re.finditer(pattern, question, re.IGNORECASE):
-        if any_case or not match.group()[0].islower() or not folded[0].isalpha():
+        if any_case or " " in folded or not match.group()[0].islower() or not folded[0].isalpha():
             return True
     return False
 

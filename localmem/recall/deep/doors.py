@@ -8,10 +8,12 @@ from datetime import datetime
 from localmem.ports import LayerReader
 from localmem.recall.deep.sources import Sources
 from localmem.recall.finder import Finder
+from localmem.recall.routing import Routes
 from localmem.store import Store
 from localmem.types import (
     Evidence,
     FoundMessage,
+    MessageId,
     SearchFilter,
     SearchResult,
     SessionId,
@@ -29,6 +31,7 @@ def open_doors(
     limits: SearchFilter | None = None,
     mode: str = "learned",
     settle: Callable[[SearchResult], SearchResult] | None = None,
+    routes: Routes | None = None,
 ) -> Sources:
     """Doors to a memory as it is asked at a time, within the limits of a search.
 
@@ -37,7 +40,9 @@ def open_doors(
     within = limits or SearchFilter()
 
     def search(query: str, most: int) -> Sequence[FoundMessage]:
-        result = finder.search(query, k=most, mode=mode, limits=within, asked_at=asked_at)
+        result = finder.search(
+            query, k=most, mode=mode, limits=within, asked_at=asked_at, routes=routes
+        )
         return (settle(result) if settle is not None else result).found
 
     def messages(session_id: SessionId) -> Sequence[Evidence]:
@@ -49,6 +54,9 @@ def open_doors(
     def summaries(turn_ids: Sequence[TurnId]) -> Sequence[TurnSummary]:
         return store.summaries(turn_ids)
 
+    def neighbours(query: str, found: Sequence[MessageId], most: int) -> Sequence[FoundMessage]:
+        return finder.neighbours(query, found, most=most)
+
     return Sources(
         search=search,
         layers=layers,
@@ -56,4 +64,5 @@ def open_doors(
         summaries=summaries,
         sessions_total=len(store.sessions()),
         history_characters=store.shown_characters(),
+        neighbours=None if routes in (Routes.OFF, Routes.NO_GRAPH) else neighbours,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from localmem.ports import LayerReader
-from localmem.types import Evidence, FoundMessage, SessionId, TurnId, TurnSummary
+from localmem.types import Evidence, FoundMessage, MessageId, SessionId, TurnId, TurnSummary
 
 CHARACTERS_A_TOKEN = 4
 """How opened text is counted, the same for what was opened and for the whole history."""
@@ -20,6 +20,8 @@ class Sources:
     `search` gives the best messages for a query (the query, how many). `summaries` gives the L0
     lines of turns, `messages` a session's messages in order with their dates, unscored.
     `history_characters` is the length of all that is stored, None where nobody counted.
+    `neighbours` gives what the graph leads to from messages (the question, they, how many), with
+    scores up to 1; None where there is no graph.
     """
 
     search: Callable[[str, int], Sequence[FoundMessage]]
@@ -28,6 +30,7 @@ class Sources:
     summaries: Callable[[Sequence[TurnId]], Sequence[TurnSummary]]
     sessions_total: int
     history_characters: int | None = None
+    neighbours: Callable[[str, Sequence[MessageId], int], Sequence[FoundMessage]] | None = None
 
 
 def tokens_of(characters: int) -> int:

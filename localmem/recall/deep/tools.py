@@ -7,7 +7,7 @@ tool opens what its layer holds and nothing finer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from localmem.dates import resolve
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from localmem.recall.deep.bench import Bench
 
 _LONGEST_QUERY = 300
+_GRAPH_SEEDS = 4
 _REPLY_SHARE = 0.9
 """How well a reply fits, as a share of how well the question before it does."""
 
@@ -184,6 +185,49 @@ def _decompose(bench: Bench, call: Call) -> Observation:
     return Observation(" | ".join(parts) if parts else "one question, not split")
 
 
+def _expand_graph(bench: Bench, call: Call) -> Observation:
+    """From the best that was found along the graph; what it leads to joins what was found."""
+    state, reach = bench.state, bench.sources.neighbours
+    if reach is None:
+        return _refused("this memory has no graph")
+    if not state.candidates:
+        return _refused("nothing was found yet to go on from")
+    best = list(state.candidates)[:_GRAPH_SEEDS]
+    found = reach(state.question.text, best, bench.limits.hits)
+    scores = [one.score for one in state.candidates.values()]
+    low, high = min(scores), max(scores)
+    placed = [
+        replace(one, hit=replace(one.hit, score=low + one.hit.score * (high - low)))
+        for one in found
+    ]
+    fresh = state.merge(placed, bench.limits.sessions)
+    characters = _open_summaries(bench)
+    return Observation(
+        f"{len(found)} messages near what was found, {fresh} new", Layer.SUMMARY, characters
+    )
+
+
+def _timeline(bench: Bench, call: Call) -> Observation:
+    """Opens the found messages that name a time, the best of them, in the order of time."""
+    state = bench.state
+    room = min(bench.raw_at_once * 2, bench.limits.raw_turns - len(state.raw_turns))
+    if room <= 0:
+        return _refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
+    found = bench.sources.search(" ".join(call.query.split())[:_LONGEST_QUERY], bench.limits.hits)
+    state.merge(found, bench.limits.sessions)
+    dated = [one for one in found if one.dates and one.message.said_at is not None][:room]
+    if not dated:
+        return _refused("nothing that was found names a time")
+    dated.sort(key=lambda one: (str(one.message.said_at), one.message.id))
+    characters = 0
+    for one in dated:
+        state.raw_turns.add(one.message.turn_id)
+        line = message_line(Evidence(one.message, one.dates, one.hit.score), state.question)
+        characters += state.open(one.message.session_id, Layer.RAW, [line]).characters
+    days = [f"{one.message.said_at:%d %B %Y}" for one in (dated[0], dated[-1])]
+    return Observation(f"{len(dated)} messages from {days[0]} to {days[1]}", Layer.RAW, characters)
+
+
 def _reflect(bench: Bench, call: Call) -> Observation:
     state = bench.state
     if state.reflections >= bench.limits.reflections:
@@ -202,6 +246,8 @@ TOOLS: Mapping[str, Tool] = {
         Tool("read_facts", "read the key facts of a session (L1)", ("session",), _read_facts),
         Tool("read_turns", "read the notes on a session's turns (L2)", ("session",), _read_turns),
         Tool("read_raw", "read a session's most relevant turns (L3)", ("session",), _read_raw),
+        Tool("expand_graph", "go on from what was found along time and topics", (), _expand_graph),
+        Tool("timeline", "put what names a time in order", ("query",), _timeline),
         Tool("reflect", "judge what is there, and what to look for next", (), _reflect),
     )
 }
