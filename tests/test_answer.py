@@ -99,7 +99,8 @@ def test_a_resolved_date_is_shown_beside_its_words_and_supports_the_answer() -> 
 
 
 def test_a_when_question_is_a_choice_among_the_dates_of_the_evidence() -> None:
-    llm, told = ScriptedLlm(choices=[0]), []
+    llm = ScriptedLlm(choices=[0])
+    told: list[str] = []
     answer = answer_question(
         asked("When was Ines at the pottery course?"),
         depth=Depth.DIRECT,
