@@ -39,6 +39,7 @@ from localmem.recall.deep import (
     Switches,
     answer_deeply,
 )
+from localmem.recall.routing import Routes
 from localmem.shelf import ModelShelf
 from localmem.types import Answer, Budget, SessionId
 
@@ -59,9 +60,22 @@ ROWS: Mapping[str, Switches] = {
 }
 """The switches of each row of the table."""
 
+ROUTE_ROWS: Mapping[str, Routes] = {
+    "without routes": Routes.OFF,
+    "without graph": Routes.NO_GRAPH,
+    "without fusion": Routes.NO_FUSION,
+}
+ROLE_ROWS: Mapping[str, Switches] = {"without roles": Switches(controller=False, reflect=False)}
+SWEEPS: Mapping[str, Mapping[str, int]] = {
+    **{f"K {most}": {"shown": most} for most in (5, 10, 15)},
+    **{f"rounds {most}": {"reflections": most} for most in (1, 2, 3)},
+}
+"""AdaMem's ablations and sweeps (its section 4), on request."""
+
 _RIGHT = 0.5
 """Token F1 from which an answer counts as right in the table of errors; no judge is asked."""
 _TRUNCATED = 0.02
+_MORE = (*ROUTE_ROWS, *ROLE_ROWS, *SWEEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FILE")
     parser.add_argument("--model", default=None, help="answers; name or path; default: rules")
     parser.add_argument("--controller", default=None, metavar="MODEL", help="chooses the steps")
-    parser.add_argument("--rows", default=",".join(ROWS), help="rows of the table, comma-separated")
+    parser.add_argument(
+        "--rows",
+        default=",".join(ROWS),
+        help=f"rows of the table, comma-separated; also {', '.join(_MORE)}",
+    )
     parser.add_argument("--kinds", default="", help="question types, comma-separated; default all")
     parser.add_argument("--limit", type=int, default=None, metavar="N")
     parser.add_argument("--seed", type=int, default=7)
@@ -120,9 +138,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask every question under every row; write figures to OUT, rows to its neighbour .jsonl."""
     wanted = [name.strip() for name in args.rows.split(",")]
-    unknown = [name for name in wanted if name not in ROWS]
+    unknown = [name for name in wanted if name not in (*ROWS, *_MORE)]
     if unknown:
-        sys.stderr.write(f"no rows {unknown}; there are {', '.join(ROWS)}\n")
+        sys.stderr.write(f"no rows {unknown}; there are {', '.join((*ROWS, *_MORE))}\n")
         return 2
     rows_file = args.out.with_suffix(".jsonl")
     if not args.resume:
@@ -133,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
             for name in wanted:
                 if (name, asked.key) in known:
                     continue
-                row = _row(asked, name, _answer(asked, ROWS[name], models, args))
+                row = _row(asked, name, _answer(asked, name, models, args))
                 known[name, asked.key] = row
                 out.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
                 out.flush()
@@ -284,19 +302,18 @@ def _config(model: str) -> Config:
     return replace(config, models=replace(config.models, llm=model))
 
 
-def _answer(
-    asked: _Asked, switches: Switches, models: DeepModels, args: argparse.Namespace
-) -> Answer:
+def _answer(asked: _Asked, row: str, models: DeepModels, args: argparse.Namespace) -> Answer:
     question = asked.question
     moment = question.asked_at
     assert moment is not None  # every dataset gives one
     options = DeepOptions(
         budget=Budget(seconds=args.budget_seconds),
-        limits=Limits(layer_seconds=args.layer_seconds),
-        switches=switches,
+        limits=replace(Limits(layer_seconds=args.layer_seconds), **SWEEPS.get(row, {})),
+        switches=ROWS.get(row) or ROLE_ROWS.get(row) or Switches(),
     )
     deep = DeepQuestion(question.text, moment, asked.people)
-    return answer_deeply(deep, asked.memory.doors(asked_at=moment), models, options)
+    doors = asked.memory.doors(asked_at=moment, routes=ROUTE_ROWS.get(row))
+    return answer_deeply(deep, doors, models, options)
 
 
 def _row(asked: _Asked, name: str, answer: Answer) -> AblationRow:
