@@ -58,9 +58,11 @@ def _plan(who: str, what: str, first: str, later: str, reason: str) -> Change:
 CHANGES = (
     # Homes
     _home("Ada", "Turin", "Ghent", "I live in Turin, near the river.",
-          "Big news: I moved to Ghent last week because my grandmother is ill.", "grandmother is ill"),
+          "Big news: I moved to Ghent last week because my grandmother is ill.",
+          "grandmother is ill"),
     _home("Bruno", "Basel", "Lagos", "I'm based in Basel these days.",
-          "I relocated to Lagos. The reason is that my studio got a grant there.", "studio got a grant"),
+          "I relocated to Lagos. The reason is that my studio got a grant there.",
+          "studio got a grant"),
     _home("Chiara", "Nantes", "Bergen", "We live in Nantes with two noisy neighbours.",
           "The flat in Nantes was too damp, so we moved to Bergen.", "too damp"),
     _home("Dov", "Haifa", "Porto", "I've been living in Haifa since 2019.",
@@ -111,7 +113,8 @@ CHANGES = (
     _price("Chiara", "train ticket", "9", "11", "My train ticket costs 9 euros.",
            "My train ticket is 11 euros now.", ""),
     # Preferences
-    Change("Ada", "I prefer tea over coffee.", "I prefer coffee over tea now, because I sleep badly.",
+    Change("Ada", "I prefer tea over coffee.",
+           "I prefer coffee over tea now, because I sleep badly.",
            "Does Ada prefer tea or coffee now?", "What did Ada prefer before?",
            "coffee over tea", "tea over coffee",
            "Why does Ada prefer coffee over tea?", "sleep badly"),
@@ -149,20 +152,24 @@ CHANGES = (
     _plan("Elif", "camping weekend", "I'm planning a camping weekend.",
           "The camping weekend fell through because nobody had a tent.", "tent"),
     # Other things
-    Change("Ada", "My deadline is 5 June.", "My deadline was moved to 19 June because the printer broke.",
+    Change("Ada", "My deadline is 5 June.",
+           "My deadline was moved to 19 June because the printer broke.",
            "What is Ada's deadline now?", "What was Ada's deadline before?", "19 June", "5 June",
            "Why was Ada's deadline moved?", "printer broke"),
     Change("Bruno", "My phone number is 555-0134.",
            "My new phone number is 555-0177 because I lost the old one.",
            "What is Bruno's phone number now?", "What was Bruno's old phone number?",
            "555-0177", "555-0134", "Why did Bruno's phone number change?", "lost the old one"),
-    Change("Chiara", "I drive a Corvan Mini.", "My new car is a Velar Six, because the Corvan rusted.",
+    Change("Chiara", "I drive a Corvan Mini.",
+           "My new car is a Velar Six, because the Corvan rusted.",
            "What car does Chiara drive now?", "What car did Chiara drive before?",
            "Velar Six", "Corvan Mini", "Why did Chiara change her car?", "rusted"),
-    Change("Dov", "My dentist is Dr. Halvorsen.", "My dentist is now Dr. Okoro because Halvorsen retired.",
+    Change("Dov", "My dentist is Dr. Halvorsen.",
+           "My dentist is now Dr. Okoro because Halvorsen retired.",
            "Who is Dov's dentist now?", "Who was Dov's dentist before?", "Okoro", "Halvorsen",
            "Why did Dov change his dentist?", "retired"),
-    Change("Elif", "I study geology.", "I changed my major from geology to hydrology because of a field trip.",
+    Change("Elif", "I study geology.",
+           "I changed my major from geology to hydrology because of a field trip.",
            "What is Elif's major now?", "What was Elif's major before?", "hydrology", "geology",
            "Why did Elif change her major?", "field trip"),
     Change("Elif", "My meeting with Rosa is on Monday.",
@@ -188,7 +195,9 @@ def messages() -> list[ImportedMessage]:
     for n, change in enumerate(CHANGES):
         said.append((change.who, change.first, START + timedelta(days=n)))
         said.append((change.who, change.later, START + timedelta(days=300 + 3 * n)))
-        said.append(("Gil", f"Nice to hear from you, {change.who}!", START + timedelta(days=n, hours=1)))
+        said.append(
+            ("Gil", f"Nice to hear from you, {change.who}!", START + timedelta(days=n, hours=1))
+        )
     said.sort(key=lambda one: one[2])
     return [
         ImportedMessage(str(n), Role.USER, who, text, when)

@@ -10,12 +10,13 @@ from pathlib import Path
 from localmem.jobs.coverage import SummaryQuality, summary_quality
 from localmem.jobs.freshness import session_sources, stale_among
 from localmem.store import Store
-from localmem.types import Finding, MemoryStats, Verdict
+from localmem.types import Finding, ItemCounts, MemoryStats, Verdict
 
 _WASTED_SHARE = 0.5
 _WASTED_BYTES = 50_000_000
 _PRIVATE_MASK = 0o077
 _POOR_COVERAGE = 0.6
+_MANY_UNSUPPORTED = 0.05
 _TITLE_CHARACTERS = 30
 
 
@@ -26,6 +27,7 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
         imports = store.list_imports()
         owner = store.owner()
         orphans = store.orphans()
+        known = store.item_counts()
     found = [*_file_findings(store.path, stats), *_work_findings(stats)]
     completed = {(i.path, i.source) for i in imports if i.complete}
     unfinished = [
@@ -51,7 +53,31 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
             )
         )
     found += _orphan_findings(orphans)
+    found += _known_findings(known)
     return (*found, *_layer_findings(store))
+
+
+def _known_findings(counts: ItemCounts) -> Iterator[Finding]:
+    """How much is known of people, and how much of it the messages do not bear out."""
+    if counts.pending:
+        yield Finding(
+            Verdict.NOTICE,
+            "known",
+            f"{counts.pending:,} messages are not read yet for what they tell of people",
+            "localmem work",
+        )
+    if not counts.items:
+        return
+    share = counts.unsupported / counts.items
+    rate = 100 * counts.items / max(counts.from_people, 1)
+    yield Finding(
+        Verdict.NOTICE if share > _MANY_UNSUPPORTED else Verdict.OK,
+        "known",
+        f"{counts.items:,} things are known of people ({counts.holding:,} hold now), "
+        f"{rate:.0f} for each 100 of their messages; {counts.unsupported:,} ({share:.1%}) name "
+        "what their message does not",
+        "localmem history TOPIC shows them; localmem retire ID" if counts.unsupported else "",
+    )
 
 
 def is_wasteful(stats: MemoryStats) -> bool:

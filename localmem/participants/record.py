@@ -120,7 +120,7 @@ def record_of(
     provenance = Provenance(MODEL_ID, RULES_VERSION, source_sha([message]))
     if message.role not in (Role.USER, Role.ASSISTANT):
         return _record(message, (), provenance, Attitude.NONE)
-    prose = _without_recalled(prose_of(message.text))
+    prose = prose_of(_without_recalled(message.text))
     assistant = message.role is Role.ASSISTANT and in_assistant_chat
     found: list[Claim] = []
     sentences = _sentences(prose)

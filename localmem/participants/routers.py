@@ -129,6 +129,8 @@ def route_attribute(claim: Claim, nearest: Sequence[Neighbour], decide: Decide) 
 def route_fact(claim: Claim, nearest: Sequence[Neighbour], decide: Decide) -> Routing:
     """The router of facts."""
     for one in nearest:
+        if claim.cue is Cue.END and one.item.holds:
+            continue
         if one.item.positive is claim.positive and _same_fact(claim, one):
             return Routing(RouteAction.IGNORE, "R1", one.item)
     return _changed(claim, nearest, decide)

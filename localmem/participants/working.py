@@ -1,0 +1,58 @@
+"""Working memory: the newest messages of a participant, and what has been consolidated (AdaMem, 3.1).
+
+A queue of 20 by recency alone; when it is full, the oldest 5 contiguous ones are consolidated:
+left to the background, where a model may better their records. Nothing waits for that, because
+records and items are made by rule at once. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from localmem.types import Message
+
+CAPACITY = 20
+SEGMENT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemory:
+    """One participant's messages in the order of time.
+
+    `recent` are in the queue; `segments` were consolidated, each of five neighbours, the oldest
+    first.
+    """
+
+    recent: tuple[Message, ...]
+    segments: tuple[tuple[Message, ...], ...]
+
+
+def working_memory(
+    messages: Sequence[Message], *, capacity: int = CAPACITY, segment: int = SEGMENT
+) -> WorkingMemory:
+    """What queue and consolidation come to for all messages of one participant, in any order.
+
+    Messages without a time count as older than those with one.
+
+    Raises:
+        ValueError: a segment is larger than the queue, or empty.
+    """
+    if not 0 < segment <= capacity:
+        raise ValueError(f"a segment has 1 to {capacity} messages; got {segment}")
+    ordered = sorted(messages, key=_recency)
+    over = len(ordered) - capacity
+    full = over // segment + 1 if over >= 0 else 0
+    cut = full * segment
+    segments = tuple(tuple(ordered[n : n + segment]) for n in range(0, cut, segment))
+    return WorkingMemory(tuple(ordered[cut:]), segments)
+
+
+def _recency(message: Message) -> tuple[bool, float, int, int]:
+    said_at = message.said_at
+    return (
+        said_at is not None,
+        said_at.timestamp() if said_at is not None else 0.0,
+        int(message.session_id),
+        message.ordinal,
+    )
