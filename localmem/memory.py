@@ -597,14 +597,15 @@ class Memory:
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="say it in words")
         with self._turns.question():
+            most = k or self._config.search.results
             result = self._finder.search(
                 query,
-                k=k or self._config.search.results,
+                k=most,
                 mode=mode or self._config.search.mode,
                 limits=limits or SearchFilter(),
                 asked_at=moment,
             )
-            return self._standing.settled(result, asked_at=moment, limits=limits)
+            return self._standing.settled(result, most=most, asked_at=moment, limits=limits)
 
     def ask(
         self,
@@ -672,8 +673,8 @@ class Memory:
             limits=limits,
             mode=self._config.search.mode,
             routes=routes,
-            settle=lambda found: (
-                self._standing.settled(found, asked_at=asked_at, limits=limits).result
+            settle=lambda found, most: (
+                self._standing.settled(found, most=most, asked_at=asked_at, limits=limits).result
             ),
         )
 

@@ -28,6 +28,7 @@ from localmem.types import (
     ItemKind,
     ItemState,
     MessageId,
+    Participant,
     SearchFilter,
     SearchResult,
 )
@@ -81,11 +82,27 @@ class Settled:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _AtHand:
+    """What is known as it was at a generation: people, and for each message that something stale
+    rests on, those versions with their chains."""
+
+    generation: int
+    people: Sequence[Participant]
+    over: Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]]
+
+
 class Standing:
-    """The lens of what is known over the searches of one memory. Reads only."""
+    """The lens of what is known over the searches of one memory. Reads only.
+
+    A program that searches a memory again takes what is known to hand until the memory changes:
+    the queries of the store cost more than the search itself.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._at_hand: _AtHand | None = None
+        self._searched_at: int | None = None
 
     def known(
         self, question: str, asked_at: datetime, limits: SearchFilter | None = None
@@ -94,20 +111,48 @@ class Standing:
         if limits is not None and limits != SearchFilter():
             return None
         with self._store.reading():
-            people = self._store.participants()
-            return what_is_known(question, asked_at, people, self._load)
+            return what_is_known(question, asked_at, self._people(), self._load)
+
+    def _people(self) -> Sequence[Participant]:
+        at_hand = self._taken_to_hand()
+        return self._store.participants() if at_hand is None else at_hand.people
+
+    def _taken_to_hand(self) -> _AtHand | None:
+        """What is at hand for the memory as it is; None at the first search of a generation."""
+        generation = self._store.generation()
+        if self._at_hand is not None and self._at_hand.generation == generation:
+            return self._at_hand
+        if self._searched_at != generation:
+            self._searched_at = generation
+            return None
+        over: dict[MessageId, list[tuple[Item, Sequence[Item]]]] = {}
+        for chain in versions.chains(self._store.items()):
+            for item in chain:
+                if item.state is ItemState.SUPERSEDED and ":" not in item.slot:
+                    for number in item.message_ids:
+                        over.setdefault(number, []).append((item, chain))
+        self._at_hand = _AtHand(generation, self._store.participants(), over)
+        return self._at_hand
 
     def settled(
-        self, result: SearchResult, *, asked_at: datetime, limits: SearchFilter | None = None
+        self,
+        result: SearchResult,
+        *,
+        most: int,
+        asked_at: datetime,
+        limits: SearchFilter | None = None,
     ) -> Settled:
-        """The result with what holds before what held; new messages only within no limits."""
+        """The result with what holds before what held, at most `most` messages.
+
+        Messages that the search did not find come in only where there are no limits.
+        """
         with self._store.reading():
             known = self.known(result.query, asked_at, limits)
             stale = self._stale([one.message.id for one in result.found], asked_at)
             citation = self._citation(known) if known is not None else None
             if not result.found or not (stale or known):
                 return Settled(result, known, citation)
-            inquiry = understand(result.query, asked_at, self._store.participants())
+            inquiry = understand(result.query, asked_at, self._people())
             first = known.message_id if known is not None else None
             free = limits is None or limits == SearchFilter()
             order = _order(result, stale, first, inquiry)
@@ -116,7 +161,7 @@ class Standing:
         at_hand = {**{one.message.id: one for one in result.found}, **added}
         found = [at_hand[number] for number in order if number in at_hand]
         marked = [replace(one, standing=_mark(stale.get(one.message.id, ()))) for one in found]
-        settled = replace(result, found=tuple(marked[: len(result.found)]))
+        settled = replace(result, found=tuple(marked[:most]))
         return Settled(settled, known, citation)
 
     def _citation(self, known: Known) -> Citation:
@@ -144,24 +189,35 @@ class Standing:
         self, ids: Sequence[MessageId], asked_at: datetime
     ) -> Mapping[MessageId, tuple[Stale, ...]]:
         """What of these messages no longer holds, by message."""
-        over = self._store.items_of_messages(ids, state=ItemState.SUPERSEDED)
-        over = tuple(item for item in over if ":" not in item.slot)
-        if not over:
+        at_hand = self._taken_to_hand()
+        over = self._over(ids) if at_hand is None else at_hand.over
+        found: dict[MessageId, tuple[Stale, ...]] = {}
+        for number in ids:
+            for item, chain in over.get(number, ()):
+                now = versions.at(chain, asked_at.date())
+                if now is None or now.id != item.id:
+                    found[number] = (*found.get(number, ()), Stale(item, now))
+        return found
+
+    def _over(
+        self, ids: Sequence[MessageId]
+    ) -> Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]]:
+        """The superseded versions that these messages bear out, each with its chain."""
+        items = self._store.items_of_messages(ids, state=ItemState.SUPERSEDED)
+        items = tuple(item for item in items if ":" not in item.slot)
+        if not items:
             return {}
         around = self._store.items(
-            participants={item.participant_id for item in over},
-            slots={item.slot for item in over},
-            kinds={item.kind for item in over},
+            participants={item.participant_id for item in items},
+            slots={item.slot for item in items},
+            kinds={item.kind for item in items},
         )
         chain_of = {item.id: chain for chain in versions.chains(around) for item in chain}
-        found: dict[MessageId, tuple[Stale, ...]] = {}
-        for item in over:
-            now = versions.at(chain_of[item.id], asked_at.date())
-            if now is not None and now.id == item.id:
-                continue
+        over: dict[MessageId, list[tuple[Item, Sequence[Item]]]] = {}
+        for item in items:
             for number in item.message_ids:
-                found[number] = (*found.get(number, ()), Stale(item, now))
-        return found
+                over.setdefault(number, []).append((item, chain_of[item.id]))
+        return over
 
     def _fetched(
         self, ids: Sequence[MessageId], result: SearchResult

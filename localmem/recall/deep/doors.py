@@ -30,12 +30,12 @@ def open_doors(
     asked_at: datetime,
     limits: SearchFilter | None = None,
     mode: str = "learned",
-    settle: Callable[[SearchResult], SearchResult] | None = None,
+    settle: Callable[[SearchResult, int], SearchResult] | None = None,
     routes: Routes | None = None,
 ) -> Sources:
     """Doors to a memory as it is asked at a time, within the limits of a search.
 
-    `settle` puts what holds before what held.
+    `settle` puts what holds before what held, among so many messages.
     """
     within = limits or SearchFilter()
 
@@ -43,7 +43,7 @@ def open_doors(
         result = finder.search(
             query, k=most, mode=mode, limits=within, asked_at=asked_at, routes=routes
         )
-        return (settle(result) if settle is not None else result).found
+        return (settle(result, most) if settle is not None else result).found
 
     def messages(session_id: SessionId) -> Sequence[Evidence]:
         with store.reading():
