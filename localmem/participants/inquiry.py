@@ -7,10 +7,11 @@ the ordinary way, through search. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from functools import cache
 
 from localmem.dates import resolve_question
 from localmem.entities import entities, expected_answer_type, named_participants
@@ -21,10 +22,12 @@ from localmem.types import AnswerType, Granularity, Item, ItemKind, Participant,
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|i'm|i’m)\b", re.IGNORECASE)
 _ASSISTANT = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 _PRESENT = re.compile(
-    r"\b(?:is|are|am|do|does|have|has|now|current|currently|still|these days|today|latest|new)\b",
+    r"\b(?:is|are|am|do|does|have|has|now|current|currently|still|these days|today|latest)\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_YES_NO = re.compile(r"\s*(?:so |and |but )?(?:is|are|am|do|does|did|has|have)\b", re.IGNORECASE)
+_YES_NO_ONLY = ("likes", "habit", "plan")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _NOT_ASKED = (AnswerType.DATE, AnswerType.DURATION, AnswerType.QUOTE)
 _OPENERS_TEXT = """
@@ -47,10 +50,11 @@ class Aspect(StrEnum):
 class Inquiry:
     """A question in terms of participants and slots.
 
-    `about` are the participants it may mean; () where it names nobody. `stems` are its content
-    words without their names. `day` is given for AT.
+    `text` is the question without names, `stems` its content words. `about` are the participants
+    it may mean; () where it names nobody. `day` is given for AT.
     """
 
+    text: str
     aspect: Aspect
     about: tuple[ParticipantId, ...]
     slots: tuple[Slot, ...]
@@ -65,6 +69,10 @@ def understand(question: str, asked_at: datetime, people: Sequence[Participant])
     if not why and expected_answer_type(question) in _NOT_ASKED and not _is_set(question):
         return None
     asked = tuple(slot for slot in here.slots if slot.asked.search(question))
+    if not why and _is_set(question):
+        asked = tuple(slot for slot in asked if slot.general or slot.name == "birthday")
+    if not why and not _YES_NO.match(question):
+        asked = tuple(slot for slot in asked if slot.name not in _YES_NO_ONLY)
     about = _about(question, people)
     if not asked or about is None:
         return None
@@ -79,15 +87,38 @@ def understand(question: str, asked_at: datetime, people: Sequence[Participant])
         return None
     else:
         aspect = Aspect.NOW
-    names = " ".join(name for person in people for name in (person.name, *person.aliases))
-    return Inquiry(aspect, about, asked, _stems(question) - stems_of(names), day)
+    text = _without(question, [one.words for one in resolve_question(question, asked_at)])
+    text = _without(text, sorted(_names(people), key=len, reverse=True))
+    return Inquiry(text, aspect, about, asked, _stems(text), day)
 
 
 def matching(inquiry: Inquiry, chains: Sequence[Sequence[Item]]) -> list[Sequence[Item]]:
-    """The chains that a question is about: those that fit it best, all of them."""
-    fits = [(_fit(inquiry, chain), chain) for chain in chains]
+    """The chains that a question is about and about nothing else: those that fit it best."""
+    fits = [(_fit(inquiry, chain), chain) for chain in chains if _is_all(inquiry, chain)]
     best = max((fit for fit, _ in fits), default=0.0)
     return [chain for fit, chain in fits if fit == best and fit > 0.0]
+
+
+def _is_all(inquiry: Inquiry, chain: Sequence[Item]) -> bool:
+    """Whether a question asks for nothing beyond a chain: every word of it has its place there."""
+    slot = next((one for one in inquiry.slots if one.name == chain[0].slot), None)
+    if slot is None:
+        return False
+    rest = inquiry.text if slot.general else slot.asked.sub(" ", inquiry.text)
+    told = " ".join(f"{item.entity} {item.value}" for item in chain)
+    left = stems_of(rest) - stems_of(told) - _generic()
+    return not left - {part[:5] for part in subject_parts(slot)}
+
+
+def subject_parts(slot: Slot) -> frozenset[str]:
+    """The words by which a slot itself is called."""
+    return frozenset((*slot.label.lower().split(), slot.name))
+
+
+@cache
+def _generic() -> frozenset[str]:
+    """The stems of words that any such question may hold."""
+    return stems_of(" ".join(table().lexicon.generic)) | stems_of(" ".join(_OPENERS))
 
 
 def _fit(inquiry: Inquiry, chain: Sequence[Item]) -> float:
@@ -97,14 +128,17 @@ def _fit(inquiry: Inquiry, chain: Sequence[Item]) -> float:
     if slot is None or first.kind is not ItemKind.ATTRIBUTE:
         return 0.0
     if slot.is_plan:
-        shared = len(stems_of(first.value) & inquiry.stems - _PLAN_WORDS)
-        return float(shared) if shared else 0.0
+        planned = stems_of(first.value)
+        shared = len(planned & inquiry.stems - _PLAN_WORDS)
+        return float(shared) if shared and 2 * shared >= len(planned) else 0.0
     needed = stems_of(first.entity)
     named = len(needed & inquiry.stems)
     value = max((len(stems_of(item.value) & inquiry.stems) for item in chain), default=0)
     if slot.name == "prefers":
         return 1.0 + named + value
     if slot.name == "likes":
+        return 1.0 + value if value else 0.0
+    if slot.name == "habit":
         return 1.0 + value if value else 0.0
     if needed:
         return 2.0 + named if needed <= inquiry.stems else 0.0
@@ -121,6 +155,18 @@ def _stems(question: str) -> frozenset[str]:
 
 
 _PLAN_WORDS = stems_of("plan plans planned planning cancel cancelled still happening")
+
+
+def _names(people: Sequence[Participant]) -> list[str]:
+    """Whole names and their parts."""
+    whole = [name for person in people for name in (person.name, *person.aliases)]
+    return [*whole, *(part for name in whole for part in name.split())]
+
+
+def _without(text: str, parts: Iterable[str]) -> str:
+    for part in parts:
+        text = re.sub(rf"(?<!\w){re.escape(part)}(?:['’]s?)?(?!\w)", " ", text, flags=re.IGNORECASE)
+    return text
 
 
 def _about(question: str, people: Sequence[Participant]) -> tuple[ParticipantId, ...] | None:

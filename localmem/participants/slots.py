@@ -138,6 +138,7 @@ class Lexicon:
     reason: re.Pattern[str]
     reason_next: re.Pattern[str]
     reason_before: re.Pattern[str]
+    generic: frozenset[str]
     verbs: frozenset[str]
     positive: frozenset[str]
     negative: frozenset[str]
@@ -286,6 +287,7 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
         reason=pattern("reason"),
         reason_next=pattern("reason_next"),
         reason_before=pattern("reason_before"),
+        generic=_set(read["generic"]),
         verbs=_set(read["verbs"]),
         positive=_set(read["positive"]),
         negative=_set(read["negative"]),

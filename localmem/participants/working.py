@@ -1,4 +1,4 @@
-"""Working memory: the newest messages of a participant, and what has been consolidated (AdaMem, 3.1).
+"""Working memory: a participant's newest messages, and those consolidated (AdaMem, section 3.1).
 
 A queue of 20 by recency alone; when it is full, the oldest 5 contiguous ones are consolidated:
 left to the background, where a model may better their records. Nothing waits for that, because
