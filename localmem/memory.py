@@ -594,6 +594,8 @@ class Memory:
         moment: datetime,
     ) -> Settled:
         """A search, and what is known for it: what holds stands before what held."""
+        from localmem.recall.standing import Settled
+
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="say it in words")
         with self._turns.question():
@@ -605,6 +607,8 @@ class Memory:
                 limits=limits or SearchFilter(),
                 asked_at=moment,
             )
+            if mode is not None and mode != self._config.search.mode:
+                return Settled(result)  # asked for by name, to compare: as the mode ranks it
             return self._standing.settled(result, most=most, asked_at=moment, limits=limits)
 
     def ask(

@@ -228,7 +228,9 @@ def stale_claims(connection: Connection) -> Mapping[ItemGroup, tuple[Claim, ...]
 
 
 def put_items(connection: Connection, made: Mapping[ItemGroup, Sequence[Item]]) -> None:
-    """Store the items of whole groups in place of what they had."""
+    """Store the items of whole groups in place of what they had; searches may end otherwise."""
+    if made:
+        meta.bump_generation(connection)
     _clear_groups(connection, list(made))
     items = [item for several in made.values() for item in several]
     _insert_items(connection, items)
