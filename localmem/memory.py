@@ -552,8 +552,16 @@ class Memory:
         Raises:
             ModelError: there is no language model that writes better layers than the rules do.
         """
+        from localmem.jobs.deciding import decide_claims
+
         warming = self._warming(wanted)
-        return warming.run(warming.prepare(self._turns, on_change=on_progress, stop_when=stop))
+        report = warming.run(warming.prepare(self._turns, on_change=on_progress, stop_when=stop))
+        decide_claims(
+            self._store,
+            lambda: self._loaded_llm(ModelRole.LAYERS),
+            stop=lambda: (stop is not None and stop()) or self._turns.is_wanted,
+        )
+        return report
 
     def warmer(self, wanted: Wanted | None = None, *, idle_s: float = 20.0) -> Warmer:
         """The same in a thread of its own, for programs that stay open; `start` begins it.

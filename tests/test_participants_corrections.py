@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from localmem.cli.app import app
 from localmem.errors import RecordNotFoundError, UsageError
+from localmem.jobs.deciding import decide_claims
 from localmem.memory import Memory
 from localmem.testing import FixedClock, FixedModels, ScriptedLlm, build_memory
 from localmem.types import (
@@ -149,6 +150,9 @@ def test_a_correction_of_what_has_no_slot_replaces_the_nearest_sentence(memory: 
     replaced = [v for one in done.histories for v in one.versions if v.corrected]
     assert [item.quote for item in replaced] == ["I visited the lighthouse in Brest with Lena."]
     assert any("aunt" in item.quote and item.holds for item in memory.store.items())
+    found = memory.search("Which lighthouse did I visit with Lena?").found
+    assert "Morlaix" in found[0].message.text
+    assert any("was corrected" in one.standing for one in found if "Brest" in one.message.text)
 
 
 def test_a_correction_may_name_the_item_that_it_replaces(memory: Memory) -> None:
@@ -362,3 +366,29 @@ def test_doctor_counts_items_and_those_unsupported(memory: Memory) -> None:
     finding = next(one for one in memory.doctor() if one.subject == "known")
     assert finding.detail.startswith("2 things are known of people (2 hold now), 100 for each 100")
     assert "0 (0.0%) name" in finding.detail
+
+
+# --- What no rule is sure of ------------------------------------------------------------------
+
+_UNSURE = (
+    "Lena from the choir repairs old clocks in Ghent.",
+    "Lena from the choir repairs clocks and radios in Ghent.",
+)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "holding"),
+    [((0.1, 0.1, 0.8), _UNSURE[:1]), ((0.1, 0.8, 0.1), _UNSURE[1:]), ((0.5, 0.4, 0.1), _UNSURE)],
+)
+def test_a_model_decides_once_what_no_rule_was_sure_of(
+    memory: Memory, probabilities: tuple[float, ...], holding: Sequence[str]
+) -> None:
+    _say(memory, *_UNSURE)
+    assert [item.duplicate_of is not None for item in memory.store.items()] == [False, True]
+    model = ScriptedLlm(choices=[probabilities])
+    assert decide_claims(memory.store, lambda: model) == 1
+    assert tuple(item.quote for item in memory.store.items() if item.holds) == tuple(holding)
+    assert decide_claims(memory.store, lambda: model) == 0  # the script holds no second choice
+    assert _UNSURE[0] in model.history[0].text
+    memory.undo_import(memory.imports()[0].import_id or ImportId(0))
+    assert memory.store.orphans() == {}

@@ -128,7 +128,7 @@ class Standing:
         over: dict[MessageId, list[tuple[Item, Sequence[Item]]]] = {}
         for chain in versions.chains(self._store.items()):
             for item in chain:
-                if item.state is ItemState.SUPERSEDED and ":" not in item.slot:
+                if item.state is ItemState.SUPERSEDED and _counts(item):
                     for number in item.message_ids:
                         over.setdefault(number, []).append((item, chain))
         self._at_hand = _AtHand(generation, self._store.participants(), over)
@@ -204,7 +204,7 @@ class Standing:
     ) -> Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]]:
         """The superseded versions that these messages bear out, each with its chain."""
         items = self._store.items_of_messages(ids, state=ItemState.SUPERSEDED)
-        items = tuple(item for item in items if ":" not in item.slot)
+        items = tuple(item for item in items if _counts(item))
         if not items:
             return {}
         around = self._store.items(
@@ -252,8 +252,9 @@ def _order(
         asked = stems_of(result.query)
         for number in list(order):
             for one in stale.get(number, ()):
-                if one.now is not None and asked & stems_of(_told(one.item)):
-                    _put_before(order, one.now.message_ids[-1], number)
+                newer = one.now.message_ids[-1] if one.now is not None else _correction(one.item)
+                if newer is not None and asked & stems_of(_told(one.item)):
+                    _put_before(order, newer, number)
     if first is not None:
         order = [first, *(number for number in order if number != first)]
     return order
@@ -268,6 +269,16 @@ def _put_before(order: list[MessageId], newer: MessageId, older: MessageId) -> N
             return
         order.remove(newer)
     order.insert(place, newer)
+
+
+def _counts(item: Item) -> bool:
+    """Whether it matters that a version ended: of an attribute, or by the owner's word."""
+    return item.corrected or (item.kind is ItemKind.ATTRIBUTE and ":" not in item.slot)
+
+
+def _correction(item: Item) -> MessageId | None:
+    """The message that corrects a version which has no other in its place."""
+    return item.ended_by if item.corrected else None
 
 
 def _told(item: Item) -> str:

@@ -104,6 +104,14 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A claim that no rule was sure of, and the item that it may repeat or change."""
+
+    claim: Claim
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
 class Unrecorded:
     """A message without a record, in what kind of chat it was said, from which source."""
 
@@ -371,6 +379,32 @@ def put_decisions(connection: Connection, decisions: Sequence[Decision]) -> None
             f"(SELECT ({_GROUP}) FROM claim WHERE message_id = ? AND position = ?)",
             values,
         )
+
+
+def undecided(connection: Connection, limit: int) -> tuple[Undecided, ...]:
+    """Claims of which a model may say whether they are the item beside which they stand, by id."""
+    rows = connection.execute(
+        "SELECT i.id, i.duplicate_of FROM item i JOIN claim c ON c.id = i.id "
+        "WHERE i.duplicate_of IS NOT NULL AND i.state = 'active' AND NOT EXISTS (SELECT 1 "
+        "FROM decision d WHERE d.message_id = c.message_id AND d.position = c.position) "
+        "ORDER BY i.id LIMIT ?",
+        [limit],
+    ).fetchall()
+    if not rows:
+        return ()
+    own, others = ({int(row[n]) for row in rows} for n in (0, 1))
+    claims = {
+        one.number: one for one in _claims(connection, f"WHERE c.id IN ({','.join(map(str, own))})")
+    }
+    near = {
+        int(one.id): one
+        for one in _items(connection, f"WHERE id IN ({','.join(map(str, others))})")
+    }
+    return tuple(
+        Undecided(claims[int(number)], near[int(other)])
+        for number, other in rows
+        if int(other) in near
+    )
 
 
 def decisions(connection: Connection) -> tuple[Decision, ...]:

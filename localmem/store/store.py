@@ -562,6 +562,11 @@ class Store:
         with self._lease.hold(write=False) as connection:
             return item_rows.rulings(connection)
 
+    def undecided(self, limit: int) -> tuple[item_rows.Undecided, ...]:
+        """Claims that no rule was sure of, each with the item that it may repeat or change."""
+        with self._lease.hold(write=False) as connection:
+            return item_rows.undecided(connection, limit)
+
     def put_decisions(self, decisions: Sequence[item_rows.Decision]) -> None:
         """Keep what a model decided about claims; their items must be made anew."""
         with self._transaction() as connection:
