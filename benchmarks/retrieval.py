@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=["learned", "rrf", "bm25", "dense"], default="learned")
     parser.add_argument("--weights", choices=["default", "open"], default="default")
     parser.add_argument(
-        "--routes", choices=["on", "off", "adamem", "no-graph", "no-fusion"], default="on"
+        "--routes", choices=["on", "off", "adamem", "no-graph", "no-fusion"], default="off"
     )
     parser.add_argument("--k", default="5,10", help="ranks at which recall is taken")
     parser.add_argument("--later", action="store_true", help="ingest keyword-only, search by words")

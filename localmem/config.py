@@ -65,7 +65,7 @@ class SearchConfig:
 
     mode: str = "learned"
     weights: str = "default"
-    routes: str = "on"
+    routes: str = "off"
     results: int = 10
 
 

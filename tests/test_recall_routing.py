@@ -72,7 +72,8 @@ def memory(tmp_path: Path) -> Memory:
         number = store.begin_import("x", "test", _NOW)
         for conversation in _conversations():
             store.add_conversation(number, conversation)
-    memory = build_memory(path)
+    config = Config()
+    memory = build_memory(path, config=replace(config, search=replace(config.search, routes="on")))
     memory.work()
     return memory
 
@@ -102,13 +103,13 @@ def test_a_question_for_a_time_brings_up_what_names_one(memory: Memory) -> None:
         assert found[0].hit.signals["route_dated"] > 0
 
 
-def test_routes_off_and_other_modes_are_left_as_they_were(tmp_path: Path, memory: Memory) -> None:
+def test_without_routes_and_in_other_modes_nothing_is_changed(
+    tmp_path: Path, memory: Memory
+) -> None:
     with memory:
         plain = memory.search("When did Mira read a novel?", k=3, mode="bm25").found
         assert all("route_dated" not in one.hit.signals for one in plain)
-    config = Config()
-    off = replace(config, search=replace(config.search, routes="off"))
-    with build_memory(tmp_path / "memory.duckdb", config=off) as again:
+    with build_memory(tmp_path / "memory.duckdb") as again:
         found = again.search("When did Mira read a novel?", k=3).found
         assert all("route_dated" not in one.hit.signals for one in found)
 

@@ -106,7 +106,7 @@ class Finder:
         embedder_of: Callable[[str], Embedder | None],
         *,
         weights: str = "default",
-        routes: str = Routes.ON,
+        routes: str = Routes.OFF,
     ) -> None:
         self._store = store
         self._embedder_of = embedder_of
