@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 from localmem.types import Claim, Item, ItemKind
 
@@ -38,6 +39,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+@lru_cache(maxsize=8_192)  # a claim is compared with many items, an item with many claims
 def stems_of(text: str) -> frozenset[str]:
     """The beginnings of a text's words that carry something; words with digits whole."""
     return frozenset(
