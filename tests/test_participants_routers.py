@@ -11,9 +11,9 @@ from localmem.participants.routers import (
     RouteAction,
     Routing,
     neighbour,
-    normal_value,
     route,
 )
+from localmem.participants.terms import normal_value
 from localmem.types import (
     Claim,
     Cue,

@@ -75,7 +75,7 @@ class _Index:
     """Items by subject, slot and word, so that a claim meets only what may be near it."""
 
     by_subject: dict[Subject, list[ItemId]]
-    by_slot: dict[str, list[ItemId]]
+    by_slot: dict[tuple[int, str], list[ItemId]]
     by_stem: dict[str, list[ItemId]]
 
 
@@ -249,7 +249,7 @@ class _Folding:
         """The items that a claim may be about: of its slot and subject, and the most similar."""
         own = self._versions(claim)
         if claim.kind is ItemKind.ATTRIBUTE and not claim.value:
-            own = [self._items[n] for n in self._index.by_slot.get(claim.slot, ())]
+            own = [self._items[n] for n in self._index.by_slot.get(_slot_of(claim), ())]
         near = {item.id: item for item in own}
         shared: Counter[ItemId] = Counter()
         for stem in claim_stems(claim):
@@ -267,7 +267,7 @@ class _Folding:
     def _versions(self, claim: Claim) -> list[Item]:
         """What is known of the claim's subject, in the order in which it was said."""
         if claim.slot == "prefers":
-            return [self._items[number] for number in self._index.by_slot.get(claim.slot, ())]
+            return [self._items[number] for number in self._index.by_slot.get(_slot_of(claim), ())]
         return [self._items[n] for n in self._index.by_subject.get(subject_of(claim), ())]
 
     def _last_version(self, claim: Claim) -> Item | None:
@@ -312,7 +312,7 @@ class _Folding:
     def _places(self, item: Item) -> Iterator[list[ItemId]]:
         index = self._index
         yield index.by_subject.setdefault(subject_of(item), [])
-        yield index.by_slot.setdefault(item.slot, [])
+        yield index.by_slot.setdefault(_slot_of(item), [])
         for stem in item_stems(item):
             yield index.by_stem.setdefault(stem, [])
 
@@ -331,6 +331,10 @@ def _ordered(item: Item, ruling: Ruling) -> Item:
         corrected=True,
         ended_by=ruling.message_id,
     )
+
+
+def _slot_of(one: Claim | Item) -> tuple[int, str]:
+    return int(one.participant_id), one.slot
 
 
 def _said_on(claim: Claim) -> date | None:
