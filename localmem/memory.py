@@ -102,9 +102,12 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How to read an export. `tz` None means the system's zone; `question_id` selects one
-    question's history of a LongMemEval file. `later` leaves the vectors to `work`; `allow_again`
-    takes in what was forgotten."""
+    """How to read an export.
+
+    `tz` None means the system's zone; `question_id` selects one question's history of a
+    LongMemEval file. `later` leaves vectors and what is known of people to `work`;
+    `allow_again` takes in what was forgotten.
+    """
 
     format: str | None = None
     tz: tzinfo | None = None
@@ -294,7 +297,8 @@ class Memory:
         )
         if export.owner_name and export.among_people():
             self._store.set_owner(export.owner_name)
-        self.work(on_progress=on_progress, vectors=not options.later)
+        soon = not options.later
+        self.work(on_progress=on_progress, vectors=soon, items=soon)
         return report
 
     def plan_import(
@@ -482,8 +486,10 @@ class Memory:
 
     # --- Upkeep ---------------------------------------------------------------------------
 
-    def work(self, *, on_progress: OnProgress | None = None, vectors: bool = True) -> WorkReport:
-        """Make what is missing: L0 with dates, vectors, index snapshots; keep the file in order.
+    def work(
+        self, *, on_progress: OnProgress | None = None, vectors: bool = True, items: bool = True
+    ) -> WorkReport:
+        """Make what is missing: L0 with dates, items, vectors, index snapshots; keep the file tidy.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
@@ -499,7 +505,8 @@ class Memory:
         summaries = derive_layer0(
             self._store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
         )
-        derive_items(self._store, on_done=tell.of("facts", before.messages, "messages"))
+        if items:
+            derive_items(self._store, on_done=tell.of("facts", before.messages, "messages"))
         made = 0
         if vectors:
             embedder = self._memory_embedder()

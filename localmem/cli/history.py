@@ -29,7 +29,7 @@ def import_(
         str | None, typer.Option(metavar="NAME", help="Who you are, in a chat among people.")
     ] = None,
     later: Annotated[
-        bool, typer.Option("--later", help="Leave the vectors to `localmem work`.")
+        bool, typer.Option("--later", help="Leave vectors and facts to `localmem work`.")
     ] = False,
     allow_again: Annotated[
         bool,
