@@ -23,8 +23,8 @@ from localmem.types import (
 
 NOW = datetime(2023, 5, 8, 12, 0, tzinfo=UTC)
 TALK = (
-    ("Ana", "I adopted a grey cat from the shelter yesterday, she is called Miso."),
-    ("Ben", "My sister has 3 of them, and they sleep all day."),
+    ("Ana", "I adopted a grey cat from the shelter yesterday. She is called Miso."),
+    ("Ben", "My sister has 3 of them. They sleep all day."),
 )
 
 
