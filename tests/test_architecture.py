@@ -73,7 +73,17 @@ def test_a_foreign_library_has_one_owner(library: str, owners: set[str]) -> None
 
 
 def test_help_imports_nothing_heavy() -> None:
-    heavy = ("numpy", "duckdb", "bm25s", "onnxruntime", "tokenizers", "textual", "localmem.memory")
+    heavy = (
+        "numpy",
+        "duckdb",
+        "bm25s",
+        "onnxruntime",
+        "tokenizers",
+        "textual",
+        "localmem.memory",
+        "localmem.types",
+        "rich.table",
+    )
     program = (
         "import sys\n"
         "from typer.main import get_command\n"

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, messages, output, print_json, progress_bar
-from localmem.types import ModelRole
 
 models = typer.Typer(help="The models on this machine.", no_args_is_help=True)
 
@@ -49,16 +48,21 @@ def pull(
 def use(
     name: Name,
     role: Annotated[
-        ModelRole | None,
-        typer.Option(help="Use it for this role alone; default: for all."),
+        str | None,
+        typer.Option(help="For this role alone: layers, controller, notes or answer."),
     ] = None,
 ) -> None:
     """Make a model the one that commands use; an embedder's change needs `localmem reindex`."""
+    from localmem.errors import UsageError
     from localmem.netguard import deny_network
     from localmem.shelf import ModelShelf
+    from localmem.types import ModelRole
 
     deny_network()
-    messages().print(ModelShelf.open().use(name, role=role))
+    roles = {str(one): one for one in ModelRole}
+    if role is not None and role not in roles:
+        raise UsageError(f"--role is '{role}'", hint=f"--role {', '.join(roles)}")
+    messages().print(ModelShelf.open().use(name, role=roles[role] if role else None))
 
 
 @models.command("path")

@@ -11,14 +11,11 @@ import typer
 
 from localmem.cli.shared import JsonFlag, messages, opened, output, print_json
 from localmem.errors import UsageError
-from localmem.types import Layer, QueueState
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from localmem.types import QueueStatus, WarmReport
-
-_LAYERS = {"L0": Layer.SUMMARY, "L1": Layer.FACTS, "L2": Layer.NOTES}
+    from localmem.types import Layer, QueueStatus, WarmReport
 
 
 def warm(
@@ -50,9 +47,12 @@ def warm(
 
 
 def _layer(text: str) -> Layer:
-    if text.upper() not in _LAYERS:
+    from localmem.types import Layer
+
+    layers = {"L0": Layer.SUMMARY, "L1": Layer.FACTS, "L2": Layer.NOTES}
+    if text.upper() not in layers:
         raise UsageError(f"--layer is '{text}', want L0, L1 or L2", hint="--layer L0")
-    return _LAYERS[text.upper()]
+    return layers[text.upper()]
 
 
 @contextlib.contextmanager
@@ -62,6 +62,8 @@ def _line(*, quiet: bool) -> Iterator[Callable[[QueueStatus], None]]:
         yield lambda status: None
         return
     from rich import progress
+
+    from localmem.types import QueueState
 
     columns = (
         progress.TextColumn("{task.description}"),
