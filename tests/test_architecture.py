@@ -82,7 +82,6 @@ def test_help_imports_nothing_heavy() -> None:
         "textual",
         "localmem.memory",
         "localmem.types",
-        "rich.table",
     )
     program = (
         "import sys\n"
