@@ -14,6 +14,8 @@ from localmem.cli.app import app
 from localmem.errors import RecordNotFoundError, UsageError
 from localmem.jobs.deciding import decide_claims
 from localmem.memory import Memory
+from localmem.participants.known import Known
+from localmem.recall.standing import Standing
 from localmem.testing import FixedClock, FixedModels, ScriptedLlm, build_memory
 from localmem.types import (
     ConversationKind,
@@ -306,7 +308,7 @@ def test_each_of_ten_is_answered_with_their_own(group: Memory) -> None:
 
 
 def test_a_first_name_that_two_have_gives_none_of_them_the_others(group: Memory) -> None:
-    known = group._standing.known("Where does Anna live now?", datetime(2026, 11, 1, tzinfo=UTC))
+    known = _known(group, "Where does Anna live now?", datetime(2026, 11, 1, tzinfo=UTC))
     assert known is not None
     assert not known.is_sure
     assert set(known.text.split("; ")) == {"Anna Berg: Bergen", "Anna Kurz: Split"}
@@ -322,7 +324,12 @@ def test_a_correction_of_an_ambiguous_name_is_refused(group: Memory) -> None:
 
 
 def test_somebody_nobody_knows_is_given_nobodys_facts(group: Memory) -> None:
-    assert group._standing.known("Where does Petra live now?", _MARCH) is None
+    assert _known(group, "Where does Petra live now?", _MARCH) is None
+
+
+def _known(memory: Memory, question: str, asked_at: datetime) -> Known | None:
+    result = memory.search(question, asked_at=asked_at)
+    return Standing(memory.store).settled(result, most=5, asked_at=asked_at).known
 
 
 # --- With their messages ----------------------------------------------------------------------

@@ -104,21 +104,11 @@ class Standing:
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
 
-    def known(
-        self, question: str, asked_at: datetime, limits: SearchFilter | None = None
-    ) -> Known | None:
-        """What is known for a question; None where it is about nothing of the kind, or limited."""
-        if limits is not None and limits != SearchFilter():
-            return None
-        with self._store.reading():
-            return what_is_known(question, asked_at, self._people(), self._load)
-
-    def _people(self) -> Sequence[Participant]:
-        at_hand = self._taken_to_hand()
-        return self._store.participants() if at_hand is None else at_hand.people
-
     def _taken_to_hand(self) -> _AtHand | None:
-        """What is at hand for the memory as it is; None at the first search of a generation."""
+        """What is at hand for the memory as it is; None at the first search of a generation.
+
+        Asked once a search.
+        """
         generation = self._store.generation()
         if self._at_hand is not None and self._at_hand.generation == generation:
             return self._at_hand
@@ -146,15 +136,18 @@ class Standing:
 
         Messages that the search did not find come in only where there are no limits.
         """
+        free = limits is None or limits == SearchFilter()
         with self._store.reading():
-            known = self.known(result.query, asked_at, limits)
-            stale = self._stale([one.message.id for one in result.found], asked_at)
+            hand = self._taken_to_hand()
+            people = self._store.participants() if hand is None else hand.people
+            known = what_is_known(result.query, asked_at, people, self._load) if free else None
+            ids = [one.message.id for one in result.found]
+            stale = _stale(self._over(ids) if hand is None else hand.over, ids, asked_at)
             citation = self._citation(known) if known is not None else None
             if not result.found or not (stale or known):
                 return Settled(result, known, citation)
-            inquiry = understand(result.query, asked_at, self._people())
+            inquiry = understand(result.query, asked_at, people)
             first = known.message_id if known is not None else None
-            free = limits is None or limits == SearchFilter()
             order = _order(result, stale, first, inquiry)
             missing = [n for n in order if n not in {o.message.id for o in result.found}]
             added = self._fetched(missing, result) if free else {}
@@ -184,20 +177,6 @@ class Standing:
             slots=[slot.name for slot in inquiry.slots],
             kinds=[ItemKind.ATTRIBUTE],
         )
-
-    def _stale(
-        self, ids: Sequence[MessageId], asked_at: datetime
-    ) -> Mapping[MessageId, tuple[Stale, ...]]:
-        """What of these messages no longer holds, by message."""
-        at_hand = self._taken_to_hand()
-        over = self._over(ids) if at_hand is None else at_hand.over
-        found: dict[MessageId, tuple[Stale, ...]] = {}
-        for number in ids:
-            for item, chain in over.get(number, ()):
-                now = versions.at(chain, asked_at.date())
-                if now is None or now.id != item.id:
-                    found[number] = (*found.get(number, ()), Stale(item, now))
-        return found
 
     def _over(
         self, ids: Sequence[MessageId]
@@ -238,6 +217,21 @@ class Standing:
             )
             for message, session in zip(messages, sessions, strict=True)
         }
+
+
+def _stale(
+    over: Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]],
+    ids: Sequence[MessageId],
+    asked_at: datetime,
+) -> Mapping[MessageId, tuple[Stale, ...]]:
+    """What of these messages no longer holds, by message."""
+    found: dict[MessageId, tuple[Stale, ...]] = {}
+    for number in ids:
+        for item, chain in over.get(number, ()):
+            now = versions.at(chain, asked_at.date())
+            if now is None or now.id != item.id:
+                found[number] = (*found.get(number, ()), Stale(item, now))
+    return found
 
 
 def _order(
