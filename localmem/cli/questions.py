@@ -20,6 +20,9 @@ from localmem.cli.shared import (
     progress_bar,
 )
 
+_IDLE_S = 2.0
+"""The steps of one search open the file once between them, unless another program waits."""
+
 if TYPE_CHECKING:
     from localmem.types import Budget, Depth, SearchFilter
 
@@ -55,7 +58,7 @@ def search(
 
     limits = _limits(participant, since, until, source)
     moment = parse_moment(asked_at, option="--asked-at")
-    with opened(context) as memory:
+    with opened(context, idle_s=_IDLE_S) as memory:
         result = memory.search(query, k=results, mode=mode, limits=limits, asked_at=moment)
     if json_:
         print_json(result)
@@ -104,7 +107,7 @@ def ask(
         sys.stdout.write(plain(token))
         sys.stdout.flush()
 
-    with opened(context) as memory, ThinkingLine() as status:
+    with opened(context, idle_s=_IDLE_S) as memory, ThinkingLine() as status:
         answer = memory.ask(
             question,
             depth=_depth(depth),
