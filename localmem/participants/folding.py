@@ -6,6 +6,7 @@ they were said. The owner's orders take part at the time when they were given. P
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ from localmem.types import (
 )
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+_ID_BITS = 40
+_ID_MASK = (1 << _ID_BITS) - 1
 _COMMON = 150
 """Items that share a word: beyond so many the word tells nothing about nearness."""
 _CORRECTS = 0.5
@@ -256,9 +259,12 @@ class _Folding:
             listed = self._index.by_stem.get(stem, ())
             if len(listed) <= _COMMON:
                 shared.update(listed)
-        best = sorted(shared.items(), key=lambda pair: (-pair[1], pair[0]))[: 4 * MOST_NEIGHBOURS]
+        # Most stems shared first, then the lower id, as one number that sorts without a key.
+        best = heapq.nlargest(
+            4 * MOST_NEIGHBOURS, [(count << _ID_BITS) - number for number, count in shared.items()]
+        )
         ranked = sorted(
-            (neighbour(claim, self._items[number]) for number, _ in best),
+            (neighbour(claim, self._items[ItemId(-one & _ID_MASK)]) for one in best),
             key=lambda one: (-one.cosine, one.item.id),
         )
         found = [one for one in ranked if one.item.id not in near][:MOST_NEIGHBOURS]

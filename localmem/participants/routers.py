@@ -155,8 +155,13 @@ def neighbour(claim: Claim, item: Item) -> Neighbour:
     cosine = both / math.sqrt(len(left) * len(right)) if both else 0.0
     jaccard = both / len(left | right) if both else 0.0
     heads = bool(claim.entity) and claim.entity == item.entity
-    names = not {n.casefold() for n in claim.names}.isdisjoint(n.casefold() for n in item.names)
-    return Neighbour(item, cosine, jaccard, heads or names)
+    return Neighbour(item, cosine, jaccard, heads or _share_a_name(claim, item))
+
+
+def _share_a_name(claim: Claim, item: Item) -> bool:
+    if not claim.names or not item.names:
+        return False
+    return not {n.casefold() for n in claim.names}.isdisjoint(n.casefold() for n in item.names)
 
 
 def claim_stems(claim: Claim) -> frozenset[str]:
