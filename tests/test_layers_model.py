@@ -23,8 +23,8 @@ from localmem.types import (
 
 NOW = datetime(2023, 5, 8, 12, 0, tzinfo=UTC)
 TALK = (
-    ("Ana", "I adopted a grey cat from the shelter yesterday. She is called Miso."),
-    ("Ben", "My sister has 3 of them. They sleep all day."),
+    ("Ana", "I adopted 3 grey cats from the shelter yesterday, all of them sisters."),
+    ("Ben", "They will sleep all day, as the cats of my sister Clara do."),
 )
 
 
