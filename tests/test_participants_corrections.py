@@ -307,6 +307,12 @@ def test_each_of_ten_is_answered_with_their_own(group: Memory) -> None:
     assert _asked(group, "Where did Anna Berg live before?") == "Oslo"
 
 
+@pytest.mark.parametrize("nothing", ["", "  ", "''", "?!"])
+def test_a_correction_without_a_word_is_refused(group: Memory, nothing: str) -> None:
+    with pytest.raises(UsageError, match="the correction is empty"):
+        group.correct(nothing)
+
+
 def test_a_first_name_that_two_have_gives_none_of_them_the_others(group: Memory) -> None:
     known = _known(group, "Where does Anna live now?", datetime(2026, 11, 1, tzinfo=UTC))
     assert known is not None

@@ -59,7 +59,7 @@ def correct(
         RecordNotFoundError: there is no such item.
     """
     said = " ".join(text.split())
-    if not said:
+    if not any(character.isalnum() for character in said):
         raise UsageError("the correction is empty", hint='localmem correct "I live in Bergen"')
     person = _whom(said, store.participants())
     target = store.item(instead_of) if instead_of is not None else None
