@@ -39,7 +39,7 @@ def test_imports_point_downwards(copy: Path) -> None:
 
 
 def test_an_upward_import_breaks_the_contract(copy: Path) -> None:
-    with (copy / "localmem" / "types.py").open("a", encoding="utf-8") as file:
+    with (copy / "localmem" / "types" / "__init__.py").open("a", encoding="utf-8") as file:
         file.write("\nimport localmem.memory\n")
     assert _lint(copy).returncode != 0
 

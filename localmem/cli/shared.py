@@ -68,7 +68,7 @@ def print_json(value: object) -> None:
 
 
 def plain(value: object) -> Any:
-    """Values of types.py as what JSON knows."""
+    """Values of localmem.types as what JSON knows."""
     from dataclasses import fields, is_dataclass
     from datetime import date, datetime
     from enum import Enum
