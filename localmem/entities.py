@@ -94,28 +94,30 @@ def keywords(text: str, idf: Mapping[str, float] | None = None, limit: int = 8) 
     fewer.
     """
     names = entities(text)
-    candidates = _keyword_candidates(text, names)
+    has_digits = _DIGIT.search(text) is not None
+    candidates = _keyword_candidates(text, names, has_digits)
     keys = [key for key, _ in candidates]
     repeats = Counter(keys) if len(set(keys)) < len(keys) else {}
     ranked = []
     for place, (key, surface) in enumerate(candidates):
-        marked = place < len(names) or (not surface.isalpha() and _DIGIT.search(surface))
-        weight = _rarity(key.split(), idf) * (_MARK_BONUS if marked else 1.0)
-        ranked.append(
-            (-weight * (1.0 + _REPEAT_BONUS * (repeats.get(key, 1) - 1)), place, key, surface)
-        )
+        weight = _rarity(key, idf)
+        if place < len(names) or (has_digits and _DIGIT.search(surface)):
+            weight *= _MARK_BONUS
+        if repeats:
+            weight *= 1.0 + _REPEAT_BONUS * (repeats[key] - 1)
+        ranked.append((-weight, place, key, surface))
     ranked.sort()
-    return _without_overlap(((key, surface) for _, _, key, surface in ranked), limit)
+    return _without_overlap(ranked, limit)
 
 
-def _rarity(parts: Sequence[str], idf: Mapping[str, float] | None) -> float:
+def _rarity(phrase: str, idf: Mapping[str, float] | None) -> float:
     """Mean rarity of a phrase's words, a little more for a longer phrase."""
+    spaces = phrase.count(" ")
     if idf is None:
-        total = float(sum(map(len, parts)))
-        mean = min(total / len(parts), _LONG_WORD)
+        mean = min((len(phrase) - spaces) / (spaces + 1), _LONG_WORD)
     else:
-        mean = sum(idf.get(part, _UNSEEN_IDF) for part in parts) / len(parts)
-    return mean * (1.0 + _LENGTH_BONUS * (len(parts) - 1))
+        mean = sum(idf.get(part, _UNSEEN_IDF) for part in phrase.split()) / (spaces + 1)
+    return mean * (1.0 + _LENGTH_BONUS * spaces)
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -292,10 +294,10 @@ def _longest_words(text: str) -> tuple[str, ...]:
 # --- Keywords -----------------------------------------------------------------------------
 
 
-def _keyword_candidates(text: str, names: Iterable[str]) -> list[tuple[str, str]]:
+def _keyword_candidates(text: str, names: Iterable[str], has_digits: bool) -> list[tuple[str, str]]:
     """Pairs of case-folded key and surface, names and numbers first; repeats kept."""
     candidates = [(name.casefold(), name) for name in names]
-    if _DIGIT.search(text) is not None:
+    if has_digits:
         numbers = [match.group().strip() for match in _NUMBER_WITH_UNIT.finditer(text)]
         candidates += [(" ".join(number.casefold().split()), number) for number in numbers]
     return candidates + [(run.casefold(), run) for run in _content_runs(text)]
@@ -327,29 +329,30 @@ def _content_runs(text: str) -> list[str]:
             owns = word.endswith("'s")
             bare = word[:-2] if owns else word
             if bare.lower() in skip or len(bare) < _SHORTEST_WORD or bare.isdecimal():
-                _close(run, runs)
+                if run:
+                    _close(run, runs)
                 continue
             run.append(bare)
             if owns or len(run) == _LONGEST_RUN:
                 _close(run, runs)
-        _close(run, runs)
+        if run:
+            _close(run, runs)
     return runs
 
 
 def _close(run: list[str], runs: list[str]) -> None:
-    if run:
-        runs.append(" ".join(run))
-        run.clear()
+    runs.append(" ".join(run))
+    run.clear()
 
 
-def _without_overlap(ranked: Iterable[tuple[str, str]], limit: int) -> tuple[str, ...]:
-    """The best of the ranked pairs, none of whose words all stand in a better one."""
+def _without_overlap(ranked: Iterable[tuple[float, int, str, str]], limit: int) -> tuple[str, ...]:
+    """The best of the ranked, none of whose words all stand in a better one."""
     chosen: list[str] = []
     covered: set[str] = set()
-    for key, surface in ranked:
-        parts = key.split()
+    for _, _, key, surface in ranked:
         if len(chosen) == limit:
             break
+        parts = key.split(" ")
         if not covered.issuperset(parts):
             chosen.append(surface)
             covered.update(parts)

@@ -55,16 +55,12 @@ class KeywordIndex:
         """Appends rows; they are found from the next search on."""
         if len(ids) != len(texts):
             raise ValueError(f"got {len(ids)} ids, want one for each of {len(texts)} texts")
-        for text in texts:
-            counts = Counter(self._analyser.terms(text))
-            row = self._main.rows + len(self._tail)
-            self._tail.append(counts)
-            self._pending_lengths.append(counts.total())
-            for term, count in counts.items():
-                self._tail_postings.setdefault(term, []).append((row, count))
+        documents = [Counter(self._analyser.terms(text)) for text in texts]
         self._ids.extend(ids)
-        if len(self._tail) > max(_TAIL_MIN, _TAIL_SHARE * self._main.rows):
-            self.merge()
+        if len(self._tail) + len(documents) > max(_TAIL_MIN, _TAIL_SHARE * self._main.rows):
+            self._rebuild([*self._documents(), *documents])
+        else:
+            self._append(documents)
 
     def remove(self, ids: Iterable[int]) -> None:
         """Drops the rows of these ids; ids that are not here are passed over."""
@@ -137,6 +133,14 @@ class KeywordIndex:
         index._ids = [int(i) for i in unpacked.arrays["ids"]]
         index._main = _Main.of_arrays(unpacked.arrays)
         return index
+
+    def _append(self, documents: Iterable[Counter[str]]) -> None:
+        for counts in documents:
+            row = self._main.rows + len(self._tail)
+            self._tail.append(counts)
+            self._pending_lengths.append(counts.total())
+            for term, count in counts.items():
+                self._tail_postings.setdefault(term, []).append((row, count))
 
     def _rebuild(self, documents: list[Counter[str]]) -> None:
         self._main = _Main.build(documents)

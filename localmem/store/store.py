@@ -131,6 +131,12 @@ class Store:
         with self._lease.hold(write=True):
             yield
 
+    @contextmanager
+    def lingering(self, seconds: float = 1.0) -> Iterator[None]:
+        """Keep the file open so long between two uses in this block, while nobody else waits."""
+        with self._lease.lingering(seconds):
+            yield
+
     # --- Imports --------------------------------------------------------------------------
 
     def begin_import(self, path: str, source: str, started_at: datetime) -> ImportId:
