@@ -8,9 +8,11 @@ import pytest
 
 from localmem.config import Config, ModelsConfig, load_config
 from localmem.errors import UsageError
+from localmem.memory import LoadedModels
 from localmem.modelstore import Catalog, ModelStore
 from localmem.shelf import ModelShelf
-from localmem.testing import FixedModels, ScriptedLlm, build_memory
+from localmem.store import Store
+from localmem.testing import FixedModels, ScriptedLlm
 from localmem.types import ModelRole
 
 
@@ -65,7 +67,7 @@ def test_doctor_tells_the_model_of_each_role_where_they_differ(tmp_path: Path) -
     assert str(small) in told["model for answer"]
 
 
-def test_a_memory_loads_a_model_of_several_roles_once_and_closes_each(tmp_path: Path) -> None:
+def test_a_model_of_several_roles_is_loaded_once_and_each_is_closed(tmp_path: Path) -> None:
     common, own = ScriptedLlm(model_id="common"), ScriptedLlm(model_id="own")
     loaded: list[ModelRole] = []
 
@@ -77,9 +79,10 @@ def test_a_memory_loads_a_model_of_several_roles_once_and_closes_each(tmp_path: 
         def llm_key(self, role: ModelRole = ModelRole.ANSWER) -> str:
             return "own" if role is ModelRole.CONTROLLER else "common"
 
-    memory = build_memory(tmp_path / "m.duckdb", models=Counting())
-    found = [memory._loaded_llm(role) for role in ModelRole]
-    memory.close()
+    with Store(tmp_path / "m.duckdb") as store:
+        models = LoadedModels(Counting(), store)
+        found = [models.llm(role) for role in ModelRole]
+        models.close()
     assert [llm.model_id for llm in found] == ["common", "own", "common", "common"]
     assert len(loaded) == 2
     assert common.closed

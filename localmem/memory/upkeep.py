@@ -1,0 +1,119 @@
+"""Making what is missing beside the raw text, and keeping the file tidy."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from localmem.memory.models import LoadedModels
+from localmem.memory.telling import OnProgress, Teller
+from localmem.store import Store
+from localmem.types import WorkReport
+
+if TYPE_CHECKING:
+    from localmem.recall.finder import Finder
+
+_FEW_MESSAGES = 100
+"""So many get their vectors at once; more are left to `work`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """The upkeep of one memory."""
+
+    store: Store
+    models: LoadedModels
+    finder: Finder
+
+    def work(self, *, vectors: bool, items: bool, on_progress: OnProgress | None) -> WorkReport:
+        """Make what is missing: L0 with dates, items, vectors, index snapshots.
+
+        Raises:
+            ModelNotFoundError: vectors are wanted and there is no embedder.
+        """
+        from localmem.jobs.deriving import derive_layer0, derive_vectors
+        from localmem.jobs.remembering import derive_items
+
+        started = time.perf_counter()
+        before = self.store.stats()
+        if self.store.orphans():
+            self.store.remove_orphans()
+        tell = Teller(on_progress)
+        summaries = derive_layer0(
+            self.store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
+        )
+        if items:
+            derive_items(self.store, on_done=tell.of("facts", before.messages, "messages"))
+        made = 0
+        if vectors:
+            embedder = self.models.memory_embedder()
+            pending = self.store.count_without_vectors(embedder.model_id)
+            made = derive_vectors(
+                self.store, embedder, on_done=tell.of("vectors", pending, "messages")
+            )
+        self.finder.save_snapshots()
+        self._keep_small()
+        return self._report(summaries, made, time.perf_counter() - started)
+
+    def reindex(self, name: str | None, *, on_progress: OnProgress | None) -> WorkReport:
+        """Make all vectors anew with an embedder (None: the one in use), then swap at once.
+
+        Raises:
+            ModelNotFoundError: the embedder is not on this machine.
+        """
+        from localmem.jobs.deriving import derive_layer0, derive_vectors
+
+        started = time.perf_counter()
+        new = self.models.new_embedder(name)
+        summaries = derive_layer0(self.store)
+        tell = Teller(on_progress)
+        pending = self.store.count_without_vectors(new.model_id)
+        made = derive_vectors(self.store, new, on_done=tell.of("vectors", pending, "messages"))
+        self.store.set_active_embedder(new.model_id)
+        for model_id in self.store.vector_models():
+            if model_id != new.model_id:
+                self.store.drop_vectors(model_id)
+        self.models.swap_embedder(new)
+        self.finder.forget()
+        self.finder.save_snapshots()
+        self._keep_small()
+        return self._report(summaries, made, time.perf_counter() - started)
+
+    def settle(self) -> None:
+        """After messages went or changed hands: what can be made anew by rule, and the index."""
+        from localmem.jobs.deriving import derive_layer0
+        from localmem.jobs.remembering import derive_items
+
+        self.finder.forget()
+        derive_layer0(self.store)
+        derive_items(self.store)
+        self.finder.save_snapshots()
+
+    def embed_few(self) -> None:
+        """Vectors for a few new messages, where the memory has an embedder that is here."""
+        from localmem.jobs.deriving import derive_vectors
+
+        model_id = self.store.active_embedder()
+        embedder = self.models.embedder_or_none(model_id) if model_id is not None else None
+        if embedder is None:
+            return
+        if self.store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
+            derive_vectors(self.store, embedder)
+
+    def _keep_small(self) -> None:
+        """Write the file anew where much of it is unused."""
+        from localmem.jobs.checkup import is_wasteful
+
+        if is_wasteful(self.store.stats()):
+            self.store.compact()
+
+    def _report(self, summaries: int, vectors: int, seconds: float) -> WorkReport:
+        stats = self.store.stats()
+        return WorkReport(
+            summaries_made=summaries,
+            vectors_made=vectors,
+            summaries_open=stats.turns_without_summary,
+            vectors_open=stats.messages_without_vectors,
+            seconds=seconds,
+        )
