@@ -23,12 +23,15 @@ from localmem.modelstore import (
 from localmem.ports import Embedder, Llm
 from localmem.types import EmbedderFiles, Finding, ModelRole, Progress, Verdict
 
+_SPARE_SHARE = 0.7
+"""Of a machine's memory, what a model may take; the rest is the system's and other programs'."""
+
 _LOOPBACK_SCHEMES = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfEntry:
-    """One line of `localmem models list`."""
+    """One line of `localmem models list`. `fits`: this machine has the memory for it."""
 
     name: str
     kind: str
@@ -39,6 +42,7 @@ class ShelfEntry:
     for_whom: str
     present: bool
     in_use: bool
+    fits: bool = True
 
 
 class ModelShelf:
@@ -59,6 +63,7 @@ class ModelShelf:
 
     def entries(self) -> tuple[ShelfEntry, ...]:
         """The catalog, and models in use that stand outside it."""
+        spare_mb = _SPARE_SHARE * (self.machine_memory_mb() or float("inf"))
         used = {self._config.models.embedder, *map(self._config.models.of, ModelRole)}
         return tuple(
             ShelfEntry(
@@ -71,9 +76,17 @@ class ModelShelf:
                 for_whom=status.entry.for_whom,
                 present=status.present,
                 in_use=status.entry.name in used,
+                fits=status.entry.memory_mb <= spare_mb,
             )
             for status in self._store.list_models()
         )
+
+    @staticmethod
+    def machine_memory_mb() -> int | None:
+        """Mebibytes that this machine gives this process at most; None where it is not told."""
+        from localmem.backends.cpu import machine_memory_mb
+
+        return machine_memory_mb()
 
     def defaults(self) -> tuple[str, ...]:
         """Names of the models that a pull without a name takes."""

@@ -1,4 +1,4 @@
-"""How many threads arithmetic should use on this machine."""
+"""What this machine has for arithmetic: threads and memory."""
 
 from __future__ import annotations
 
@@ -17,6 +17,40 @@ def physical_cores(cpuinfo: Path = Path("/proc/cpuinfo")) -> int:
     if sys.platform == "darwin":
         return max(1, os.cpu_count() or 1)  # Apple's processors have no hyper-threads
     return max(1, len(allowed) // 2) if len(allowed) > 4 else max(1, len(allowed))
+
+
+def machine_memory_mb(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int | None:
+    """Mebibytes of memory that this process may use at most; None where that is not told.
+
+    `limit` is the file in which Linux keeps the limit of a container, where there is one.
+    """
+    total = _physical_bytes()
+    if limit.exists():
+        text = limit.read_text(encoding="ascii").strip()
+        if text.isdigit():
+            total = min(total, int(text)) if total is not None else int(text)
+    return None if total is None else total // 2**20
+
+
+def _physical_bytes() -> int | None:
+    """The machine's memory in bytes, as the system tells it; None where it does not."""
+    if sys.platform == "win32":
+        return _windows_bytes()
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return None
+
+
+def _windows_bytes() -> int | None:
+    """Memory as Windows tells it (GetPhysicallyInstalledSystemMemory gives kibibytes)."""
+    import ctypes
+
+    kibibytes = ctypes.c_ulonglong()
+    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009  # exists on Windows alone
+    if not kernel.GetPhysicallyInstalledSystemMemory(ctypes.byref(kibibytes)):
+        return None
+    return kibibytes.value * 1024
 
 
 def _allowed_cpus() -> set[int]:

@@ -222,6 +222,8 @@ def model_table(console: Console, entries: Sequence[ShelfEntry]) -> None:
         state = "in use" if entry.in_use else "here" if entry.present else ""
         if entry.in_use and not entry.present:
             state = "in use, not here"
+        if not entry.fits:
+            state = f"{state}, too large here".lstrip(", ")
         size, memory = f"{entry.bytes / 1e6:,.0f} MB", f"{entry.memory_mb:,} MB"
         table.add_row(entry.name, entry.kind, size, memory, entry.licence, state, entry.for_whom)
     console.print(table)
