@@ -54,8 +54,18 @@ class Replay:
         return frozenset(named or {m.session_id for m in self.messages if m.id in gold})
 
 
-def replay(history: History, embedder: Embedder, cache: Path | None = None) -> Replay:
-    """Indexes a history. `cache` is a folder where vectors are kept between runs."""
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A history as a store would hold it; `keys` finds a message by its source's ids."""
+
+    messages: tuple[Message, ...]
+    sessions: dict[SessionId, Session]
+    keys: dict[MessageKey, MessageId]
+    chats: dict[str, frozenset[SessionId]]
+
+
+def lay_out(history: History) -> LaidOut:
+    """The sessions, turns and messages of a history."""
     messages: list[Message] = []
     sessions: dict[SessionId, Session] = {}
     keys: dict[MessageKey, MessageId] = {}
@@ -88,17 +98,30 @@ def replay(history: History, embedder: Embedder, cache: Path | None = None) -> R
         chats[conversation.source_id] = frozenset(
             SessionId(i) for i in range(first + 1, len(sessions) + 1)
         )
-    retriever = Retriever()
-    retriever.add_messages(messages, sessions)
-    retriever.add_dates({m.id: resolve(m.text, m.said_at, language=None) for m in messages})
+    return LaidOut(tuple(messages), sessions, keys, chats)
+
+
+def piece_vectors(
+    messages: Sequence[Message], embedder: Embedder, cache: Path | None = None
+) -> tuple[list[MessageId], FloatMatrix]:
+    """The pieces of messages: whose each is, and their vectors."""
     pieces = [(m.id, piece) for m in messages for piece in embedder.split(m.whole_text)]
-    vectors = _embedded([text for _, text in pieces], embedder.embed_passages, embedder, cache)
-    retriever.add_vectors(embedder.model_id, [message_id for message_id, _ in pieces], vectors)
+    vectors = embedded([text for _, text in pieces], embedder.embed_passages, embedder, cache)
+    return [message_id for message_id, _ in pieces], vectors
+
+
+def replay(history: History, embedder: Embedder, cache: Path | None = None) -> Replay:
+    """Indexes a history. `cache` is a folder where vectors are kept between runs."""
+    laid = lay_out(history)
+    retriever = Retriever()
+    retriever.add_messages(laid.messages, laid.sessions)
+    retriever.add_dates({m.id: resolve(m.text, m.said_at, language=None) for m in laid.messages})
+    retriever.add_vectors(embedder.model_id, *piece_vectors(laid.messages, embedder, cache))
     questions = [q.text for q in history.questions]
-    asked = _embedded(
+    asked = embedded(
         questions, lambda t: np.stack([embedder.embed_query(q) for q in t]), embedder, cache
     )
-    return Replay(history, tuple(messages), retriever, asked, keys, chats)
+    return Replay(history, laid.messages, retriever, asked, laid.keys, laid.chats)
 
 
 def _session(
@@ -117,9 +140,10 @@ def _session(
     )
 
 
-def _embedded(
+def embedded(
     texts: Sequence[str], embed: Embed, embedder: Embedder, cache: Path | None
 ) -> FloatMatrix:
+    """Vectors of texts, float32 (texts, dimension); kept in the folder `cache` between runs."""
     if cache is None:
         return embed(texts)
     key = hashlib.sha256("\0".join([embedder.model_id, *texts]).encode()).hexdigest()[:24]

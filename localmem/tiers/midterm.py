@@ -1,0 +1,282 @@
+"""The middle of the memory: pages gather in episodes, across sessions. No file, no words.
+
+A page comes with its vector; the gate decides whether it joins an episode or founds one; the
+selector chooses the episode's structure. What it holds is bounded by the number of episodes, not
+by the number of pages: raw turns stay where they are and are never lost by anything in here.
+(FluxMem, sections 3.2 and 3.5.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localmem.ports import FloatMatrix
+from localmem.tiers.candidates import Candidates, EpisodeVectors
+from localmem.tiers.features import FOUNDING_WINDOW, Window
+from localmem.tiers.gate import BetaGate, Gate, Verdict
+from localmem.tiers.selector import FixedSelector, Selector, choose, choose_again
+from localmem.tiers.utility import utility
+from localmem.types import (
+    EpisodeId,
+    EpisodeOverview,
+    MergeDecision,
+    Page,
+    PageId,
+    SessionId,
+    StructureKind,
+)
+
+Floats = NDArray[np.float32]
+
+MOST_EPISODES = 2_000
+_ADJACENT = 4_000
+_FIRST_THETA = 0.45
+_PAGES_PER_THETA = 25
+_DAY_S = 86_400.0
+
+
+@dataclass(slots=True)
+class Episode:
+    """A group of pages as the middle of the memory holds it.
+
+    `row` is its place among the vectors. `last_page` and `last_session` are those of its newest
+    page. `visited_at` is when it was last opened.
+    """
+
+    id: EpisodeId
+    row: int
+    structure: StructureKind
+    window: Window = field(default_factory=Window)
+    pages: int = 0
+    opened: int = 0
+    first_said_at: datetime | None = None
+    last_said_at: datetime | None = None
+    visited_at: datetime | None = None
+    last_page: PageId | None = None
+    last_session: SessionId | None = None
+    chances: tuple[float, ...] = ()
+
+    def seen_at(self) -> float:
+        """Seconds since 1970 of its last page or visit; NaN where neither has a time."""
+        times = [t.timestamp() for t in (self.last_said_at, self.visited_at) if t is not None]
+        return max(times, default=math.nan)
+
+
+class MidTerm:
+    """All episodes. Not safe for concurrent calls."""
+
+    def __init__(
+        self,
+        dimension: int,
+        *,
+        gate: Gate | None = None,
+        selector: Selector | None = None,
+        most_episodes: int = MOST_EPISODES,
+        first_id: int = 1,
+    ) -> None:
+        """`gate` defaults to the pooled Beta gate, `selector` to linear for all."""
+        self.gate: Gate = gate or BetaGate()
+        self._selector = selector or FixedSelector(StructureKind.LINEAR)
+        self._most = most_episodes
+        self._vectors = EpisodeVectors(dimension)
+        self._episodes: dict[EpisodeId, Episode] = {}
+        self._by_row: dict[int, EpisodeId] = {}
+        self._next_id = first_id
+        self._running = Window(most=FOUNDING_WINDOW)
+        self._previous: tuple[Page, Floats, EpisodeId] | None = None
+        self._adjacent: deque[float] = deque(maxlen=_ADJACENT)
+        self._since_theta = _PAGES_PER_THETA
+        self._theta = _FIRST_THETA
+        self._dissolved: list[EpisodeId] = []
+        self._latest: datetime | None = None
+
+    @property
+    def theta(self) -> float:
+        """The cosine from which two pages count as one topic: the median of adjacent pages."""
+        return self._theta
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """All episodes, by id."""
+        return tuple(self._episodes.values())
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def consolidate(self, pages: Sequence[Page], vectors: FloatMatrix) -> Iterator[MergeDecision]:
+        """Where each page goes, one after the other; vectors float32 (n, dim) unit rows.
+
+        Pages come in the order in which they were said, those of a session together.
+        """
+        for page, vector in zip(pages, vectors, strict=True):
+            yield self.take(page, vector)
+
+    def take(self, page: Page, vector: Floats) -> MergeDecision:
+        """Where one page goes."""
+        self._run_on(page, vector)
+        also = self._previous_row()
+        candidates = self._vectors.near(vector, also)
+        verdict = self.gate.admit(candidates.scores)
+        if verdict.merges:
+            episode = self._episodes[self._by_row[candidates.rows[0]]]
+            continues = _continues(episode, page)
+            self._merge(episode, page, vector)
+        else:
+            continues = None
+            episode = self._found(page, vector)
+        decision = self._told(page, episode, candidates, verdict, continues)
+        self._previous = (page, vector, episode.id)
+        if len(self._episodes) > self._most:
+            self._dissolve_least(keep=episode.id)
+        return decision
+
+    def dissolved(self) -> tuple[EpisodeId, ...]:
+        """Episodes that had to go since the last call; their pages belong to none."""
+        gone = tuple(self._dissolved)
+        self._dissolved.clear()
+        return gone
+
+    def open(self, episode_id: EpisodeId, at: datetime | None) -> None:
+        """Counts that an episode was read at this time."""
+        episode = self._episodes[episode_id]
+        episode.opened += 1
+        episode.visited_at = at or episode.visited_at
+
+    def drop(self, episode_ids: Iterable[EpisodeId]) -> None:
+        """Dissolves episodes; ids that are not here are passed over."""
+        for episode_id in episode_ids:
+            episode = self._episodes.pop(episode_id, None)
+            if episode is not None:
+                self._vectors.drop(episode.row)
+                del self._by_row[episode.row]
+
+    def utilities(self) -> NDArray[np.float64]:
+        """float64 (episodes,): U of each, in the order of `episodes`."""
+        known = self._episodes.values()
+        now = self._latest.timestamp() if self._latest else math.nan
+        seen = np.array([episode.seen_at() for episode in known], np.float64)
+        return utility(
+            np.array([episode.opened for episode in known], np.float64),
+            np.array([episode.pages for episode in known], np.float64),
+            (now - seen) / _DAY_S,
+        )
+
+    def overviews(self) -> list[EpisodeOverview]:
+        """Every episode in numbers, the most useful first."""
+        made = [
+            EpisodeOverview(
+                episode.id,
+                episode.structure,
+                episode.pages,
+                episode.first_said_at,
+                episode.last_said_at,
+                float(useful),
+                opened=episode.opened,
+                chances=episode.chances,
+            )
+            for episode, useful in zip(self._episodes.values(), self.utilities(), strict=True)
+        ]
+        return sorted(made, key=lambda one: (-one.utility, one.id))
+
+    def telling_pages(self, episode: Episode) -> tuple[PageId, ...]:
+        """The most central page of the window and the newest: what the summary is made of."""
+        window = episode.window
+        known = window.vectors[: window.length].astype(np.float32)
+        central = int(np.argmax(known @ self._vectors.centroid(episode.row)))
+        pages = (window.pages[central].id, window.pages[-1].id)
+        return tuple(dict.fromkeys(pages))
+
+    def akin(self) -> list[tuple[EpisodeId, EpisodeId]]:
+        """Pairs of episodes whose centroids are among each other's three nearest."""
+        known = list(self._episodes.values())
+        pairs = self._vectors.mutual([episode.row for episode in known])
+        return [(known[a].id, known[b].id) for a, b in pairs]
+
+    def _run_on(self, page: Page, vector: Floats) -> None:
+        """The running conversation and the topic threshold take note of the page."""
+        if self._previous is not None:
+            before, its_vector, _ = self._previous
+            self._adjacent.append(float(its_vector @ vector))
+            if before.session_id != page.session_id:
+                self._running = Window(most=FOUNDING_WINDOW)
+        self._running.add(page, vector)
+        self._since_theta += 1
+        if self._since_theta >= _PAGES_PER_THETA and self._adjacent:
+            self._theta = float(np.median(np.fromiter(self._adjacent, np.float64)))
+            self._since_theta = 0
+        if page.said_at and (self._latest is None or page.said_at > self._latest):
+            self._latest = page.said_at
+
+    def _previous_row(self) -> int | None:
+        episode = self._episodes.get(self._previous[2]) if self._previous else None
+        return episode.row if episode else None
+
+    def _found(self, page: Page, vector: Floats) -> Episode:
+        chances = self._selector.chances(self._running.features(self._theta))
+        episode = Episode(EpisodeId(self._next_id), self._vectors.found(vector), choose(chances))
+        self._next_id += 1
+        self._episodes[episode.id] = episode
+        self._by_row[episode.row] = episode.id
+        episode.chances = tuple(chances.tolist())
+        _note(episode, page, vector)
+        return episode
+
+    def _merge(self, episode: Episode, page: Page, vector: Floats) -> None:
+        self._vectors.join(episode.row, vector)
+        _note(episode, page, vector)
+        chances = self._selector.chances(episode.window.features(self._theta))
+        episode.structure = choose_again(episode.structure, chances, episode.pages)
+        episode.chances = tuple(chances.tolist())
+
+    def _told(
+        self,
+        page: Page,
+        episode: Episode,
+        candidates: Candidates,
+        verdict: Verdict,
+        continues: PageId | None,
+    ) -> MergeDecision:
+        related = [self._by_row[candidates.rows[place]] for place in verdict.kept]
+        return MergeDecision(
+            page.id,
+            episode.id,
+            verdict.merges,
+            verdict.probability,
+            float(candidates.scores[0]) if candidates.rows else 0.0,
+            verdict.kind,
+            verdict.fit,
+            tuple(one for one in related if one != episode.id),
+            continues,
+        )
+
+    def _dissolve_least(self, keep: EpisodeId) -> None:
+        """The least useful episode goes, the one that just took a page in never."""
+        useful = self.utilities()
+        ids = list(self._episodes)
+        useful[ids.index(keep)] = np.inf
+        gone = ids[int(np.argmin(useful))]
+        self.drop([gone])
+        self._dissolved.append(gone)
+
+
+def _note(episode: Episode, page: Page, vector: Floats) -> None:
+    episode.window.add(page, vector)
+    episode.pages += 1
+    episode.last_page, episode.last_session = page.id, page.session_id
+    if page.said_at is not None:
+        times = [page.said_at]
+        first = [*times, episode.first_said_at] if episode.first_said_at else times
+        last = [*times, episode.last_said_at] if episode.last_said_at else times
+        episode.first_said_at, episode.last_said_at = min(first), max(last)
+
+
+def _continues(episode: Episode, page: Page) -> PageId | None:
+    """The episode's last page, where it is of another session."""
+    return episode.last_page if episode.last_session != page.session_id else None

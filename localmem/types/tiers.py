@@ -1,0 +1,103 @@
+"""Pages, episodes and what decided about them (FluxMem, sections 3.1 to 3.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from localmem.types.ids import EpisodeId, MessageId, PageId, SessionId
+
+
+class StructureKind(StrEnum):
+    """How an episode is organised, in the order in which the selector names them."""
+
+    LINEAR = "linear"
+    GRAPH = "graph"
+    HIERARCHICAL = "hierarchical"
+
+
+@dataclass(frozen=True, slots=True)
+class PageTraits:
+    """What of a page's words decides about its place; taken once, by rule.
+
+    `words` counts them. `entities` are case-folded, without the speakers. `relations` counts
+    phrases that compare, give a cause, name kin or a role, or tie two things together.
+    `asks`: the first message holds a question mark. `answer_asks`: the reply ends with one.
+    `weighs`: the first message weighs alternatives ("should I", "either").
+    """
+
+    words: int
+    entities: tuple[str, ...] = ()
+    relations: int = 0
+    asks: bool = False
+    answer_asks: bool = False
+    weighs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One exchange: a user message with its reply; among people, a message and its answer.
+
+    `said_at` is the time of its first message.
+    """
+
+    id: PageId
+    session_id: SessionId
+    message_ids: tuple[MessageId, ...]
+    said_at: datetime | None
+    traits: PageTraits
+
+
+class GateKind(StrEnum):
+    """What decided: the fitted mixture, the prior gate while it has too few scores, or nothing.
+
+    NONE: there was no candidate, so the page founded the first episode.
+    """
+
+    FITTED = "fitted"
+    PRIOR = "prior"
+    FIXED = "fixed"
+    PAPER = "paper"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeDecision:
+    """Where a page went and why.
+
+    `merged` False: it founded `episode_id`. `probability` is that of the best candidate, 0 where
+    there was none; `score` its similarity. `fit` numbers the gate's fits from 1, 0 before the
+    first. `related` are other episodes that the gate finds akin, best first. `continues` is the
+    last page of the episode where that is of another session: the page goes on from there.
+    """
+
+    page_id: PageId
+    episode_id: EpisodeId
+    merged: bool
+    probability: float
+    score: float
+    gate: GateKind
+    fit: int
+    related: tuple[EpisodeId, ...] = ()
+    continues: PageId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeOverview:
+    """An episode in numbers.
+
+    `chances` are the selector's for linear, graph, hierarchical at its last look. `utility` is
+    the mean of use, size and recency, each 0 to 1. `opened` counts how often it was read.
+    """
+
+    id: EpisodeId
+    structure: StructureKind
+    pages: int
+    first_said_at: datetime | None
+    last_said_at: datetime | None
+    utility: float
+    opened: int = 0
+    chances: tuple[float, ...] = ()
+    summary: str = ""
+    related: tuple[EpisodeId, ...] = field(default=())
