@@ -16,7 +16,7 @@ from localmem.participants.terms import key_of
 from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.store import Store
-from localmem.store.items import Decision, Undecided
+from localmem.store.decisions import Decision, Undecided
 from localmem.types import Provenance
 
 LEAST_PROBABILITY = 0.6

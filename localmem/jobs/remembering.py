@@ -13,7 +13,9 @@ from localmem.participants.deciding import by_decisions
 from localmem.participants.folding import fold
 from localmem.participants.record import record_of
 from localmem.store import Store
-from localmem.store.items import CORRECTIONS, Decision, Unrecorded
+from localmem.store.decisions import Decision
+from localmem.store.items import CORRECTIONS
+from localmem.store.records import Unrecorded
 from localmem.types import MessageRecord, Participant
 
 _MESSAGES_A_BATCH = 2_000

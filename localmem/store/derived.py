@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection as Connection
 
 from localmem.store import meta
 from localmem.store.batches import id_set, load
+from localmem.store.cells import joined, parts
 from localmem.types import (
     MessageId,
     Provenance,
@@ -19,7 +20,6 @@ from localmem.types import (
     TurnSummary,
 )
 
-_BETWEEN = "\x1f"
 _SUMMARIES = """
 SELECT turn_id, sentence, keywords, tags, model_id, prompt_sha, source_sha FROM turn_summary
 """
@@ -44,8 +44,8 @@ def put_summaries(connection: Connection, summaries: Sequence[TurnSummary]) -> N
         numbers={"turn_id": turn_ids, "generation": [generation] * len(summaries)},
         texts={
             "sentence": [s.sentence for s in summaries],
-            "keywords": [_BETWEEN.join(s.keywords) for s in summaries],
-            "tags": [_BETWEEN.join(s.tags) for s in summaries],
+            "keywords": [joined(s.keywords) for s in summaries],
+            "tags": [joined(s.tags) for s in summaries],
             "model_id": [s.provenance.model_id for s in summaries],
             "prompt_sha": [s.provenance.prompt_sha for s in summaries],
             "source_sha": [s.provenance.source_sha for s in summaries],
@@ -133,11 +133,7 @@ def _summary(row: tuple[Any, ...]) -> TurnSummary:
     return TurnSummary(
         turn_id=TurnId(row[0]),
         sentence=row[1],
-        keywords=_parts(row[2]),
-        tags=_parts(row[3]),
+        keywords=parts(row[2]),
+        tags=parts(row[3]),
         provenance=Provenance(model_id=row[4], prompt_sha=row[5], source_sha=row[6]),
     )
-
-
-def _parts(joined: str) -> tuple[str, ...]:
-    return tuple(joined.split(_BETWEEN)) if joined else ()

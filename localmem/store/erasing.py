@@ -11,7 +11,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
-from localmem.store import items, layers, meta, tombstones, vectors, voices
+from localmem.store import item_erasing, layers, meta, tombstones, vectors, voices
 from localmem.store.batches import id_set
 from localmem.types import ErasureReceipt
 
@@ -50,7 +50,7 @@ def erase_messages(connection: Connection, ids: NDArray[np.int64]) -> dict[str, 
             "turn_summary",
             f"turn_id IN (SELECT id FROM turn WHERE session_id IN ({sessions}))",
         )
-        counts |= items.erase(connection, those)
+        counts |= item_erasing.erase(connection, those)
         counts["messages"] = delete(connection, "message", f"id IN {those}")
     return counts | sweep(connection)
 
@@ -59,7 +59,7 @@ def sweep(connection: Connection) -> dict[str, int]:
     """Remove what has lost what it belongs to; gives counts of rows by kind."""
     counts = {name: delete(connection, table, lost) for name, table, lost in _ORPHANS}
     voices.sweep(connection)
-    items.sweep(connection)
+    item_erasing.sweep(connection)
     counts["snapshots"] = delete(connection, "index_snapshot", "true")
     meta.forbid_replay(connection, meta.bump_generation(connection))
     meta.put(connection, meta.REWRITE_PENDING, "erased rows")

@@ -6,12 +6,12 @@ in it, in place of what it had. Replies that could not be read are kept for `doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.store.batches import id_set, load
+from localmem.store.cells import joined, parts
 from localmem.types import (
     KeyFact,
     Layer,
@@ -24,7 +24,6 @@ from localmem.types import (
     UnreadReply,
 )
 
-_BETWEEN = "\x1f"
 _SCHEMA = """
 CREATE TABLE layer_unit (
     layer TINYINT, unit_id BIGINT, session_id BIGINT, model_id VARCHAR, prompt_sha VARCHAR,
@@ -64,8 +63,8 @@ def put_facts(connection: Connection, made: MadeFacts) -> None:
         },
         texts={
             "text": [fact.text for fact in made.facts],
-            "message_ids": [_joined(map(str, fact.message_ids)) for fact in made.facts],
-            "missing": [_joined(fact.missing) for fact in made.facts],
+            "message_ids": [joined(map(str, fact.message_ids)) for fact in made.facts],
+            "missing": [joined(fact.missing) for fact in made.facts],
         },
     )
 
@@ -96,7 +95,7 @@ def put_notes(connection: Connection, session_id: SessionId, made: Sequence[Made
         },
         texts={
             "text": [note.text for _, _, note in notes],
-            "missing": [_joined(note.missing) for _, _, note in notes],
+            "missing": [joined(note.missing) for _, _, note in notes],
         },
     )
 
@@ -144,8 +143,8 @@ def facts_of(connection: Connection, session_id: SessionId) -> MadeFacts | None:
             session_id=session_id,
             position=int(position),
             text=str(text),
-            message_ids=tuple(MessageId(int(part)) for part in _parts(ids)),
-            missing=_parts(missing),
+            message_ids=tuple(MessageId(int(part)) for part in parts(ids)),
+            missing=parts(missing),
             provenance=provenance,
         )
         for position, text, ids, missing in rows
@@ -167,7 +166,7 @@ def notes_of(connection: Connection, ids: Sequence[MessageId]) -> Mapping[Messag
             MessageId(int(number)),
             int(position),
             str(text),
-            _parts(missing),
+            parts(missing),
             units[int(number)],
         )
         found[int(number)].append(note)
@@ -261,11 +260,3 @@ def _provenance_columns(several: Sequence[Provenance]) -> dict[str, list[str]]:
         "prompt_sha": [one.prompt_sha for one in several],
         "source_sha": [one.source_sha for one in several],
     }
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return _BETWEEN.join(parts)
-
-
-def _parts(joined: Any) -> tuple[str, ...]:
-    return tuple(str(joined).split(_BETWEEN)) if joined else ()

@@ -8,8 +8,9 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import UsageError
-from localmem.store import items, meta, renewal, voices
+from localmem.store import item_erasing, items, meta, renewal, rulings, voices
 from localmem.store.batches import id_set
+from localmem.store.cells import moment_of
 from localmem.store.participants import (
     add_alias,
     add_participant,
@@ -17,7 +18,7 @@ from localmem.store.participants import (
     names_of,
     participants,
 )
-from localmem.store.reads import moment_of, sessions_of
+from localmem.store.reads import sessions_of
 from localmem.types import (
     Item,
     ItemKind,
@@ -135,7 +136,9 @@ def merge(connection: Connection, kept_name: str, gone_name: str) -> PeopleChang
             hint="people are merged with people, assistants with assistants",
         )
     moved = _ids_of(connection, gone.id)
-    items.drop(connection, f"(SELECT message_id FROM claim WHERE participant_id = {gone.id})")
+    item_erasing.drop(
+        connection, f"(SELECT message_id FROM claim WHERE participant_id = {gone.id})"
+    )
     voices.absorb(connection, int(gone.id), int(kept.id))
     if gone.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [int(kept.id)])
@@ -174,7 +177,7 @@ def split(connection: Connection, name: str, choice: SplitChoice, new_name: str)
             hint=f"for another name: localmem people alias {person.id} '{shown}'",
         )
     other = _person_for(connection, shown, is_assistant=person.is_assistant)
-    items.share_rulings(connection, int(person.id), other, chosen)
+    rulings.share_rulings(connection, int(person.id), other, chosen)
     _move(connection, moved, other)
     _reassign(connection, moved, kept=[row for row in mine if int(row[0]) not in chosen], to=other)
     return _changed(connection, ParticipantId(other), [int(row[0]) for row in moved])
@@ -210,7 +213,7 @@ def _take_back(connection: Connection, person: Participant, shown: str) -> Peopl
         "SELECT is_owner FROM absorbed WHERE voice_id = ?", [found]
     ).fetchall() == [(True,)]
     moved = voices.release(connection, found)
-    items.share_rulings(connection, int(person.id), found, moved)
+    rulings.share_rulings(connection, int(person.id), found, moved)
     if was_owner and person.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [found])
     return _changed(connection, ParticipantId(found), moved)

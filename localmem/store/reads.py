@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from localmem.errors import RecordNotFoundError
 from localmem.store import meta
 from localmem.store.batches import NO_TIME, id_set
+from localmem.store.cells import moment_of
 from localmem.store.columns import MessageColumns
 from localmem.store.vectors import pending
 from localmem.types import (
@@ -312,14 +313,6 @@ def _sessions(connection: Connection, of_messages: str, of_conversations: str) -
             )
         )
     return found
-
-
-def moment_of(said_at_us: int | None, offset_min: int | None) -> datetime | None:
-    """A stored time with the offset of the place where it was said; None for no time."""
-    if said_at_us is None:
-        return None
-    moment = _EPOCH + timedelta(microseconds=said_at_us)
-    return moment.astimezone(timezone(timedelta(minutes=offset_min))) if offset_min else moment
 
 
 def _times(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import items, layers, meta
+from localmem.store import item_erasing, layers, meta
 from localmem.store.batches import id_set
 
 
@@ -18,7 +18,7 @@ def drop_lines_of(connection: Connection, participant: int) -> None:
     """Drop what was derived from the sessions in which a participant speaks."""
     own = f"FROM message WHERE participant_id = {int(participant)}"
     _drop(connection, f"SELECT session_id {own}")
-    items.drop(connection, f"(SELECT id {own})")
+    item_erasing.drop(connection, f"(SELECT id {own})")
 
 
 def drop_lines_with(connection: Connection, message_ids: Sequence[int]) -> int:
@@ -26,7 +26,7 @@ def drop_lines_with(connection: Connection, message_ids: Sequence[int]) -> int:
     with id_set(connection, message_ids) as wanted:
         query = f"SELECT session_id FROM message WHERE id IN {wanted}"
         _drop(connection, query)
-        items.drop(connection, wanted)
+        item_erasing.drop(connection, wanted)
         row = connection.execute(f"SELECT count(DISTINCT session_id) FROM ({query})").fetchone()
     return 0 if row is None else int(row[0])
 

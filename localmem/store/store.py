@@ -15,7 +15,9 @@ from typing import Self
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import RecordNotFoundError
+from localmem.store import claims as claim_rows
 from localmem.store import conversations as incoming
+from localmem.store import decisions as decision_rows
 from localmem.store import (
     derived,
     erasing,
@@ -33,9 +35,14 @@ from localmem.store import (
     vectors,
 )
 from localmem.store import items as item_rows
+from localmem.store import records as record_rows
+from localmem.store import rulings as ruling_rows
+from localmem.store.claims import ItemGroup
 from localmem.store.columns import Changes, MessageColumns, VectorColumns
+from localmem.store.decisions import Decision, Undecided
 from localmem.store.grouping import SESSION_GAP
 from localmem.store.lease import Lease
+from localmem.store.records import Unrecorded
 from localmem.store.tombstones import Tombstones
 from localmem.store.transactions import rehearsal, transaction
 from localmem.types import (
@@ -495,27 +502,27 @@ class Store:
 
     # --- Participants' records and items ------------------------------------------------------
 
-    def unrecorded(self, limit: int) -> tuple[item_rows.Unrecorded, ...]:
+    def unrecorded(self, limit: int) -> tuple[Unrecorded, ...]:
         """Shown messages that have no record yet, by id."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.unrecorded(connection, limit)
+            return record_rows.unrecorded(connection, limit)
 
     def put_records(self, records: Sequence[MessageRecord]) -> None:
         """Store records in place of what the messages had; their items must be made anew."""
         with self._transaction() as connection:
-            item_rows.put_records(connection, records)
+            record_rows.put_records(connection, records)
 
     def records_of(self, ids: Sequence[MessageId]) -> Mapping[MessageId, MessageRecord]:
         """The records of messages; those without one are absent."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.records_of(connection, ids)
+            return record_rows.records_of(connection, ids)
 
-    def stale_claims(self) -> Mapping[item_rows.ItemGroup, tuple[Claim, ...]]:
+    def stale_claims(self) -> Mapping[ItemGroup, tuple[Claim, ...]]:
         """All claims of the groups whose items are out of date."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.stale_claims(connection)
+            return claim_rows.stale_claims(connection)
 
-    def put_items(self, made: Mapping[item_rows.ItemGroup, Sequence[Item]]) -> None:
+    def put_items(self, made: Mapping[ItemGroup, Sequence[Item]]) -> None:
         """Store the items of whole groups in place of what they had."""
         with self._transaction() as connection:
             item_rows.put_items(connection, made)
@@ -561,27 +568,27 @@ class Store:
     def put_ruling(self, participant: ParticipantId, ruling: Ruling) -> None:
         """Keep an order of the owner; the items that it is about must be made anew."""
         with self._transaction() as connection:
-            item_rows.put_ruling(connection, participant, ruling)
+            ruling_rows.put_ruling(connection, participant, ruling)
 
     def rulings(self) -> Mapping[ParticipantId, tuple[Ruling, ...]]:
         """The owner's orders, oldest first, by the participant they are about."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.rulings(connection)
+            return ruling_rows.rulings(connection)
 
-    def undecided(self, limit: int) -> tuple[item_rows.Undecided, ...]:
+    def undecided(self, limit: int) -> tuple[Undecided, ...]:
         """Claims that no rule was sure of, each with the item that it may repeat or change."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.undecided(connection, limit)
+            return decision_rows.undecided(connection, limit)
 
-    def put_decisions(self, decisions: Sequence[item_rows.Decision]) -> None:
+    def put_decisions(self, decisions: Sequence[Decision]) -> None:
         """Keep what a model decided about claims; their items must be made anew."""
         with self._transaction() as connection:
-            item_rows.put_decisions(connection, decisions)
+            decision_rows.put_decisions(connection, decisions)
 
-    def decisions(self) -> tuple[item_rows.Decision, ...]:
+    def decisions(self) -> tuple[Decision, ...]:
         """All that models decided about claims."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.decisions(connection)
+            return decision_rows.decisions(connection)
 
     # --- Use ----------------------------------------------------------------------------------
 

@@ -14,9 +14,8 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.store.batches import id_set, load, storable
+from localmem.store.cells import BETWEEN
 from localmem.types import ImportedConversation
-
-_BETWEEN = "\x1f"
 
 
 def create_tables(connection: Connection) -> None:
@@ -101,4 +100,4 @@ def _title_digest(source: str, conversation: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256(storable(_BETWEEN.join(parts)).encode()).hexdigest()
+    return hashlib.sha256(storable(BETWEEN.join(parts)).encode()).hexdigest()
