@@ -9,6 +9,8 @@ import sys
 COMMANDS = {
     "retrieval": ("benchmarks.retrieval", "recall of gold messages and sessions, speed"),
     "train-fusion": ("benchmarks.train_fusion", "learn the shipped fusion weights"),
+    "gate": ("benchmarks.gate", "the Beta gate on known mixtures and on labelled histories"),
+    "train-selector": ("benchmarks.train_selector", "learn which structure fits an episode"),
     "answers": ("benchmarks.answers", "token F1 of answers"),
     "facts": ("benchmarks.facts", "facts and notes against LoCoMo's observations"),
     "speed": ("benchmarks.speed", "importing and finding against their own yardsticks"),

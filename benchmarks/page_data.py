@@ -38,12 +38,11 @@ _BLOCK = (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class PageQuestion:
-    """A question with the rows of its gold pages; `fold` is what cross-validation keeps whole."""
+    """A question with the rows of its gold pages."""
 
     text: str
     kind: str
     gold: frozenset[int]
-    fold: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,6 @@ class PagedHistory:
     pages: tuple[Page, ...]
     texts: tuple[str, ...]
     labels: tuple[str, ...]
-    folds: tuple[str, ...]
     vectors: FloatMatrix
     questions: tuple[PageQuestion, ...]
     question_vectors: FloatMatrix
@@ -146,7 +144,7 @@ def _paged(
     for message in laid.messages:
         by_session.setdefault(message.session_id, []).append(message)
     pages: list[Page] = []
-    texts, found_labels, folds, vectors = [], [], [], []
+    texts, found_labels, vectors = [], [], []
     page_of: dict[MessageId, int] = {}
     for session_id, messages in by_session.items():
         for said in split_pages(messages, laid.sessions[session_id].kind):
@@ -156,18 +154,12 @@ def _paged(
             texts.append(page_text(said))
             key = by_key[ids[0]]
             found_labels.append(labels[key] if labels else f"session {session_id}")
-            folds.append(key[0] if history.dataset == "msc" else history.name)
             rows = [of_message[i] for i in ids if i in of_message]
             blank = np.zeros((1, embedder.dimension), np.float32)
             vectors.append(page_vector(np.stack(rows) if rows else blank)[0])
             page_of.update(dict.fromkeys(ids, place))
     questions = tuple(
-        PageQuestion(
-            q.text,
-            q.kind,
-            gold := frozenset(page_of[laid.keys[k]] for k in q.gold),
-            folds[min(gold)],
-        )
+        PageQuestion(q.text, q.kind, frozenset(page_of[laid.keys[k]] for k in q.gold))
         for q in history.questions
     )
     asked = embedded(
@@ -182,7 +174,6 @@ def _paged(
         tuple(pages),
         tuple(texts),
         tuple(found_labels),
-        tuple(folds),
         np.stack(vectors),
         questions,
         asked,
@@ -220,10 +211,9 @@ def _interleaved(history: PagedHistory, seed: int = 0) -> PagedHistory:
         tuple(history.pages[i] for i in order),
         tuple(history.texts[i] for i in order),
         tuple(history.labels[i] for i in order),
-        tuple(history.folds[i] for i in order),
         history.vectors[order],
         tuple(
-            PageQuestion(q.text, q.kind, frozenset(where[i] for i in q.gold), q.fold)
+            PageQuestion(q.text, q.kind, frozenset(where[i] for i in q.gold))
             for q in history.questions
         ),
         history.question_vectors,

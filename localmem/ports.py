@@ -17,9 +17,11 @@ from localmem.types import (
     Choice,
     Completion,
     MessageId,
+    PageRank,
     SessionFacts,
     SessionId,
     SessionNotes,
+    StructureKind,
 )
 
 FloatMatrix = NDArray[np.float32]
@@ -154,5 +156,19 @@ class LayerReader(Protocol):
 
         Raises:
             RecordNotFoundError: there is no such session.
+        """
+        ...
+
+
+class Structure(Protocol):
+    """How the pages of one episode are organised, and so which of them a question finds first."""
+
+    @property
+    def kind(self) -> StructureKind: ...
+
+    def rank(self, question: str, vector: NDArray[np.float32] | None, *, k: int) -> list[PageRank]:
+        """The best `k` pages, best first, ties by place; fewer where the episode has fewer.
+
+        `vector` is the question's unit vector, float32 (dim,); None: by words alone.
         """
         ...

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from localmem.ports import FloatMatrix
 from localmem.tiers.candidates import Candidates, EpisodeVectors
-from localmem.tiers.features import FOUNDING_WINDOW, Window
+from localmem.tiers.features import FOUNDING_WINDOW, NAMES, Window
 from localmem.tiers.gate import BetaGate, Gate, Verdict
 from localmem.tiers.selector import FixedSelector, Selector, choose, choose_again
 from localmem.tiers.utility import utility
@@ -219,7 +219,7 @@ class MidTerm:
         return episode.row if episode else None
 
     def _found(self, page: Page, vector: Floats) -> Episode:
-        chances = self._selector.chances(self._running.features(self._theta))
+        chances = self._chances(self._running)
         episode = Episode(EpisodeId(self._next_id), self._vectors.found(vector), choose(chances))
         self._next_id += 1
         self._episodes[episode.id] = episode
@@ -231,9 +231,14 @@ class MidTerm:
     def _merge(self, episode: Episode, page: Page, vector: Floats) -> None:
         self._vectors.join(episode.row, vector)
         _note(episode, page, vector)
-        chances = self._selector.chances(episode.window.features(self._theta))
+        chances = self._chances(episode.window)
         episode.structure = choose_again(episode.structure, chances, episode.pages)
         episode.chances = tuple(chances.tolist())
+
+    def _chances(self, window: Window) -> Floats:
+        if self._selector.reads_features:
+            return self._selector.chances(window.features(self._theta))
+        return self._selector.chances(np.zeros(len(NAMES), np.float32))
 
     def _told(
         self,

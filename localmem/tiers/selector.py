@@ -32,6 +32,11 @@ _FILES = {"default": "selector.json", "open": "selector_open.json"}
 class Selector(Protocol):
     """Gives each structure a chance."""
 
+    @property
+    def reads_features(self) -> bool:
+        """False: any features give the same chances, so that none need be taken."""
+        ...
+
     def chances(self, features: Floats) -> Floats:
         """float32 (3,) that sum to 1, in the order of `KINDS`, for features float32 (12,)."""
         ...
@@ -42,6 +47,10 @@ class FixedSelector:
     """One structure for every episode."""
 
     kind: StructureKind
+
+    @property
+    def reads_features(self) -> bool:
+        return False
 
     def chances(self, features: Floats) -> Floats:
         """1 for the structure, 0 for the others."""
@@ -62,6 +71,10 @@ class LearnedSelector:
     second: Floats
     second_bias: Floats
     learned_from: tuple[str, ...] = ()
+
+    @property
+    def reads_features(self) -> bool:
+        return True
 
     def chances(self, features: Floats) -> Floats:
         """float32 (3,) or, for features (n, 12), float32 (n, 3)."""

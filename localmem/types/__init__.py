@@ -105,6 +105,7 @@ from localmem.types.tiers import (
     GateKind,
     MergeDecision,
     Page,
+    PageRank,
     PageTraits,
     StructureKind,
 )
@@ -177,6 +178,7 @@ __all__ = [
     "ModelRole",
     "Page",
     "PageId",
+    "PageRank",
     "PageTraits",
     "Participant",
     "ParticipantId",

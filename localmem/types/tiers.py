@@ -49,6 +49,14 @@ class Page:
     traits: PageTraits
 
 
+@dataclass(frozen=True, slots=True)
+class PageRank:
+    """A page that a structure found: its place in the episode, oldest 0. Scores are its own."""
+
+    place: int
+    score: float
+
+
 class GateKind(StrEnum):
     """What decided: the fitted mixture, the prior gate while it has too few scores, or nothing.
 
