@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection as Connection
 
+from localmem.store import fact_pages
 from localmem.store.batches import id_set, load
 from localmem.store.cells import joined, parts
 from localmem.types import (
@@ -52,6 +53,7 @@ def put_facts(connection: Connection, made: MadeFacts) -> None:
     number = int(made.session_id)
     _clear(connection, Layer.FACTS, [number])
     connection.execute("DELETE FROM key_fact WHERE session_id = ?", [number])
+    fact_pages.renew(connection, number)
     _put_units(connection, Layer.FACTS, [(number, number, made.provenance)])
     load(
         connection,
@@ -216,6 +218,7 @@ def erase_sessions(connection: Connection, sessions: str) -> dict[str, int]:
         row = connection.execute(f"DELETE FROM {table} WHERE session_id IN ({sessions})").fetchone()
         counts[name] = 0 if row is None else int(row[0])
     connection.execute(f"DELETE FROM layer_unit WHERE session_id IN ({sessions})")
+    fact_pages.forget(connection, sessions)
     return counts
 
 

@@ -6,6 +6,7 @@ Wiring only; what happens stands in the other modules of this package.
 from __future__ import annotations
 
 from localmem.store.facade.derived import DerivedRows
+from localmem.store.facade.facts import FactRows
 from localmem.store.facade.imports import ImportRows
 from localmem.store.facade.index import IndexRows
 from localmem.store.facade.items import ItemRows
@@ -13,7 +14,7 @@ from localmem.store.facade.messages import MessageRows
 from localmem.store.facade.people import PeopleRows
 
 
-class Store(ImportRows, MessageRows, PeopleRows, DerivedRows, ItemRows, IndexRows):
+class Store(ImportRows, MessageRows, PeopleRows, DerivedRows, FactRows, ItemRows, IndexRows):
     """One memory file. Safe for threads; several processes may have one each at the same time.
 
     The file is open only inside `reading()` and `writing()`, which every method enters by itself:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from localmem.store import derived, meta, reads, snapshots, vectors
+from localmem.store import derived, fact_pages, meta, reads, snapshots, vectors
 from localmem.store.columns import Changes, VectorColumns
 from localmem.store.facade.held import Held
 from localmem.types import IndexSnapshot, Message, MessageId, StoredVectors
@@ -47,6 +47,7 @@ class IndexRows(Held):
     def drop_vectors(self, model_id: str) -> None:
         with self._transaction() as connection:
             vectors.drop(connection, model_id)
+            fact_pages.drop(connection, model_id)
 
     def active_embedder(self) -> str | None:
         """Model id of the vectors that search uses."""
