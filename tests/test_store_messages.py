@@ -168,7 +168,7 @@ def test_hidden_branches_are_stored_but_neither_shown_nor_indexed(store: Store) 
     put(store, chat(QUESTION, hidden, REPLY))
     assert texts(store) == [QUESTION.text, REPLY.text]
     assert texts(store, all_branches=True) == [QUESTION.text, hidden.text, REPLY.text]
-    assert store.indexed_messages().texts == [QUESTION.text, REPLY.text]
+    assert [m.text for m in store.shown_messages()] == [QUESTION.text, REPLY.text]
     assert store.stats().hidden_messages == 1
 
 
@@ -238,7 +238,7 @@ def test_unknown_records_are_named(store: Store) -> None:
 
 def test_columns_hold_what_search_needs(store: Store) -> None:
     put(store, chat(QUESTION, replace(REPLY, said_at=None)))
-    columns = store.indexed_messages()
+    columns = store.changes_since(0).messages
     assert columns.message_ids.tolist() == [1, 2]
     assert columns.from_user.tolist() == [True, False]
     assert columns.in_assistant_chat.tolist() == [True, True]
@@ -250,7 +250,7 @@ def test_columns_hold_what_search_needs(store: Store) -> None:
 
 
 def test_an_empty_memory_answers_every_reading_call(store: Store) -> None:
-    assert len(store.indexed_messages()) == 0
+    assert store.shown_messages() == ()
     assert store.sessions() == ()
     assert store.turns_without_summary(10) == ()
     assert store.messages_without_vectors("m", 10) == ()

@@ -107,12 +107,12 @@ def test_two_processes_import_and_a_third_searches_and_nothing_is_lost(tmp_path:
     ):
         while one.poll() is None or two.poll() is None:
             started = time.monotonic()
-            seen.append(len(searcher.indexed_messages()))
+            seen.append(len(searcher.shown_messages()))
             longest_s = max(longest_s, time.monotonic() - started)
             time.sleep(0.02)
         finish(one)
         finish(two)
-        texts = searcher.indexed_messages().texts
+        texts = [m.text for m in searcher.shown_messages()]
     assert len(texts) == 2000
     assert len(set(texts)) == 2000
     assert seen == sorted(seen), "a search never sees fewer messages than the one before"
@@ -130,7 +130,7 @@ def test_four_processes_that_write_in_turns_lose_nothing(tmp_path: Path) -> None
     ]
     assert [process.wait(timeout=60) for process in started] == [0, 0, 0, 0]
     with Store(memory) as store:
-        texts = store.indexed_messages().texts
+        texts = [m.text for m in store.shown_messages()]
     assert sorted(texts) == sorted(f"{name} {n} 0" for name in names for n in range(8))
 
 
@@ -204,7 +204,7 @@ def test_an_import_killed_at_any_moment_leaves_whole_conversations(tmp_path: Pat
         assert len(counts) >= committed
     import_many(memory, "one", 60, 20)
     with Store(memory) as store:
-        texts = store.indexed_messages().texts
+        texts = [m.text for m in store.shown_messages()]
     assert len(texts) == len(set(texts)) >= 600
 
 
@@ -223,7 +223,7 @@ def test_threads_of_one_process_take_turns(tmp_path: Path) -> None:
             store.stats()
         for thread in threads:
             thread.join()
-        assert len(set(store.indexed_messages().texts)) == 15
+        assert len({m.text for m in store.shown_messages()}) == 15
 
 
 def test_reading_blocks_nest_and_may_stand_inside_writing(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_an_undone_import_can_be_imported_again(store: Store) -> None:
     store.undo_import(put(store, conversation))
     put(store, conversation)
     assert [m.text for m in store.shown_messages()] == ["one", "two"]
-    assert store.indexed_messages().message_ids.tolist() == [3, 4]
+    assert [m.id for m in store.shown_messages()] == [3, 4]
 
 
 def test_compacting_keeps_every_row(store: Store) -> None:

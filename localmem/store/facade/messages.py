@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from localmem.store import reads, usage
-from localmem.store.columns import MessageColumns
 from localmem.store.facade.held import Held
 from localmem.types import MemoryStats, Message, MessageId, Session, SessionId, TurnId
 
@@ -22,13 +21,8 @@ class MessageRows(Held):
         with self._lease.hold(write=False) as connection:
             return reads.messages(connection, ids)
 
-    def indexed_messages(self, *, after_generation: int = 0) -> MessageColumns:
-        """The messages on the shown path as columns, by session and ordinal."""
-        with self._lease.hold(write=False) as connection:
-            return reads.message_columns(connection, after_generation)
-
     def shown_messages(self, *, after_generation: int = 0) -> tuple[Message, ...]:
-        """The same messages as values: slower, with the speakers' names."""
+        """The messages on the shown path, by session and ordinal."""
         with self._lease.hold(write=False) as connection:
             return reads.shown_messages(connection, after_generation)
 
