@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from localmem import words
@@ -147,11 +147,6 @@ def named_participants(question: str, names: Collection[str]) -> tuple[str, ...]
     return tuple(named)
 
 
-def relation_phrases(text: str) -> tuple[str, ...]:
-    """Phrases that tie people together: "my sister Anna", "married to Tom", "Tom's boss"."""
-    return _distinct(match.group() for match in _relation_pattern().finditer(text))
-
-
 def expected_answer_type(question: str) -> AnswerType:
     """What kind of answer the question asks for; OTHER where its words do not tell."""
     lowered = question.casefold().replace("’", "'").strip()
@@ -195,22 +190,6 @@ def _question_patterns() -> tuple[tuple[AnswerType, re.Pattern[str]], ...]:
                             r"hat|ist|war|haben|est-ce|tiene|es)\b"),
     )  # fmt: skip
     return tuple((kind, re.compile(pattern)) for kind, pattern in patterns)
-
-
-@cache
-def _relation_pattern() -> re.Pattern[str]:
-    kin = (
-        "mother|father|mom|mum|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend|"
-        "boyfriend|fiancée?|friend|cousin|aunt|uncle|niece|nephew|grandmother|grandfather|grandma|"
-        "grandpa|boss|manager|colleague|coworker|co-worker|neighbou?r|teacher|mentor|roommate|"
-        "doctor|therapist|dog|cat"
-    )
-    owner = rf"(?:\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|[Yy]our)|{_CAPITALISED}['’]s)"
-    adjective = r"(?: (?:older|younger|best|big|little|old|new|ex|late))?"
-    tied = r"\b(?:married|engaged|related) to|\b(?:works|worked|lives|lived) with"
-    return re.compile(
-        rf"{owner}{adjective} (?:{kin})s?\b(?:,? {_CAPITALISED})?|(?:{tied}) {_CAPITALISED}"
-    )
 
 
 # --- Names --------------------------------------------------------------------------------

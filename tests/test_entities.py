@@ -14,7 +14,6 @@ from localmem.entities import (
     expected_answer_type,
     keywords,
     named_participants,
-    relation_phrases,
 )
 from localmem.types import AnswerType
 
@@ -127,12 +126,6 @@ def test_a_first_name_that_two_people_share_names_neither() -> None:
 
     assert named_participants("Where does Ann live?", names) == ()
     assert named_participants("Where does Ann Hill live?", names) == ("Ann Hill",)
-
-
-def test_relation_phrases_tie_people_together() -> None:
-    found = relation_phrases("My older sister Ida is married to Karl; Karl's boss called")
-
-    assert found == ("My older sister Ida", "married to Karl", "Karl's boss")
 
 
 def test_a_long_text_takes_bounded_time() -> None:
