@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, output, print_json
+from localmem.cli.shared import JsonFlag, opened, output, print_json, show_result
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,10 +49,7 @@ def forget(
     with opened(context) as memory:
         if not yes:
             plan = memory.plan_forget(target)
-            if json_:
-                print_json(plan)
-            else:
-                _plan_view(output(), plan)
+            show_result(plan, _plan_view, json_=json_)
             return
         erased = memory.forget(target, confirm=confirm)
     if json_:

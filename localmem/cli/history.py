@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, output, parse_zone, print_json, progress_bar
+from localmem.cli.shared import (
+    JsonFlag,
+    opened,
+    output,
+    parse_zone,
+    print_json,
+    progress_bar,
+    show_result,
+)
 
 imports = typer.Typer(help="List the imports, or take one back.", no_args_is_help=True)
 
@@ -70,10 +78,7 @@ def list_imports(context: typer.Context, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory:
         reports = memory.imports()
-    if json_:
-        print_json(reports)
-    else:
-        import_table(output(), reports)
+    show_result(reports, import_table, json_=json_)
 
 
 @imports.command("undo")
@@ -88,10 +93,7 @@ def undo_import(
 
     with opened(context) as memory:
         erased = memory.undo_import(ImportId(number))
-    if json_:
-        print_json(erased)
-    else:
-        receipt(output(), erased)
+    show_result(erased, receipt, json_=json_)
 
 
 def sessions(
@@ -165,7 +167,4 @@ def export(
 
     with opened(context) as memory, progress_bar(quiet=json_) as draw:
         report = memory.export_markdown(folder, make=make, on_progress=draw)
-    if json_:
-        print_json(report)
-    else:
-        export_report(output(), report)
+    show_result(report, export_report, json_=json_)

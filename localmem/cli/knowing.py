@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, output, print_json
+from localmem.cli.shared import JsonFlag, opened, output, print_json, show_result
 
 if TYPE_CHECKING:
     from localmem.types import ItemHistory
@@ -66,10 +66,7 @@ def why(context: typer.Context, number: Number, json_: JsonFlag = False) -> None
 
     with opened(context) as memory:
         found = memory.why(ItemId(number))
-    if json_:
-        print_json(found)
-    else:
-        item_sources(output(), found)
+    show_result(found, item_sources, json_=json_)
 
 
 def history(
@@ -97,7 +94,4 @@ def history(
 def _print_history(done: ItemHistory, json_: bool) -> None:
     from localmem.cli.render_known import item_history
 
-    if json_:
-        print_json(done)
-    else:
-        item_history(output(), done)
+    show_result(done, item_history, json_=json_)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, messages, output, print_json, progress_bar
+from localmem.cli.shared import JsonFlag, messages, progress_bar, show_result
 
 models = typer.Typer(help="The models on this machine.", no_args_is_help=True)
 
@@ -22,10 +22,7 @@ def list_models(json_: JsonFlag = False) -> None:
 
     deny_network()
     entries = ModelShelf.open().entries()
-    if json_:
-        print_json(entries)
-    else:
-        model_table(output(), entries)
+    show_result(entries, model_table, json_=json_)
 
 
 @models.command()
@@ -90,7 +87,4 @@ def check(
     deny_network()
     with progress_bar(quiet=json_) as draw:
         report = ModelShelf.open().check(name, on_progress=draw)
-    if json_:
-        print_json(report)
-    else:
-        check_report(output(), report)
+    show_result(report, check_report, json_=json_)

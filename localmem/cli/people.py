@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, output, print_json
+from localmem.cli.shared import JsonFlag, opened, show_result
 
 people = typer.Typer(help="Who is in this memory; make two of them one, or one of them two.")
 
@@ -27,10 +27,7 @@ def list_people(context: typer.Context, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory:
         found = memory.people()
-    if json_:
-        print_json(found)
-    else:
-        people_table(output(), found)
+    show_result(found, people_table, json_=json_)
 
 
 @people.command("show")
@@ -40,10 +37,7 @@ def show(context: typer.Context, name: Name, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory:
         found = memory.person(name)
-    if json_:
-        print_json(found)
-    else:
-        person_view(output(), found)
+    show_result(found, person_view, json_=json_)
 
 
 @people.command("merge")
@@ -58,10 +52,7 @@ def merge(
 
     with opened(context) as memory:
         change = memory.merge_people(kept, gone)
-    if json_:
-        print_json(change)
-    else:
-        people_change(output(), change)
+    show_result(change, people_change, json_=json_)
 
 
 @people.command("split")
@@ -94,10 +85,7 @@ def split(
     )
     with opened(context) as memory:
         change = memory.split_person(name, choice, new)
-    if json_:
-        print_json(change)
-    else:
-        people_change(output(), change)
+    show_result(change, people_change, json_=json_)
 
 
 @people.command("alias")
@@ -112,7 +100,4 @@ def alias(
 
     with opened(context) as memory:
         person = memory.add_alias(name, other)
-    if json_:
-        print_json(person)
-    else:
-        known_names(output(), person)
+    show_result(person, known_names, json_=json_)

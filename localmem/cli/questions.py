@@ -18,6 +18,7 @@ from localmem.cli.shared import (
     parse_moment,
     print_json,
     progress_bar,
+    show_result,
 )
 
 _IDLE_S = 2.0
@@ -60,10 +61,7 @@ def search(
     moment = parse_moment(asked_at, option="--asked-at")
     with opened(context, idle_s=_IDLE_S) as memory:
         result = memory.search(query, k=results, mode=mode, limits=limits, asked_at=moment)
-    if json_:
-        print_json(result)
-    else:
-        search_result(output(), result)
+    show_result(result, search_result, json_=json_)
     if not result.found:
         raise typer.Exit(1)
 
@@ -91,6 +89,10 @@ def ask(
     since: Since = None,
     until: Until = None,
     asked_at: AskedAt = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(metavar="QUESTION", help="A question before this one, that it may lean on."),
+    ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
     json_: JsonFlag = False,
 ) -> None:
@@ -114,6 +116,7 @@ def ask(
             budget=_budget(steps, tokens, seconds),
             limits=limits,
             asked_at=moment,
+            earlier=after or (),
             on_token=None if json_ or not sys.stdout.isatty() else tell,
             on_step=status.show,
         )

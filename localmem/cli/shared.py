@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
 import typer
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from localmem.memory import Memory
     from localmem.types import Progress, TraceStep
+
+_T = TypeVar("_T")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
@@ -65,6 +67,14 @@ def print_json(value: object) -> None:
     import json
 
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def show_result(value: _T, view: Callable[[Console, _T], None], *, json_: bool) -> None:
+    """A result as one JSON document, or as its view shows it."""
+    if json_:
+        print_json(value)
+    else:
+        view(output(), value)
 
 
 def plain(value: object) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, output, print_json, progress_bar
+from localmem.cli.shared import JsonFlag, opened, progress_bar, show_result
 
 
 def work(context: typer.Context, json_: JsonFlag = False) -> None:
@@ -15,10 +15,7 @@ def work(context: typer.Context, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory, progress_bar(quiet=json_) as draw:
         report = memory.work(on_progress=draw)
-    if json_:
-        print_json(report)
-    else:
-        work_report(output(), report)
+    show_result(report, work_report, json_=json_)
 
 
 def reindex(
@@ -34,10 +31,7 @@ def reindex(
 
     with opened(context) as memory, progress_bar(quiet=json_) as draw:
         report = memory.reindex(embedder=embedder, on_progress=draw)
-    if json_:
-        print_json(report)
-    else:
-        work_report(output(), report)
+    show_result(report, work_report, json_=json_)
 
 
 def stats(context: typer.Context, json_: JsonFlag = False) -> None:
@@ -46,10 +40,7 @@ def stats(context: typer.Context, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory:
         numbers = memory.stats()
-    if json_:
-        print_json(numbers)
-    else:
-        stats_table(output(), numbers)
+    show_result(numbers, stats_table, json_=json_)
 
 
 def doctor(context: typer.Context, json_: JsonFlag = False) -> None:
@@ -59,9 +50,6 @@ def doctor(context: typer.Context, json_: JsonFlag = False) -> None:
 
     with opened(context) as memory:
         findings = memory.doctor()
-    if json_:
-        print_json(findings)
-    else:
-        findings_list(output(), findings)
+    show_result(findings, findings_list, json_=json_)
     if any(finding.verdict is Verdict.PROBLEM for finding in findings):
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, messages, opened, output, print_json
+from localmem.cli.shared import JsonFlag, messages, opened, show_result
 from localmem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ def warm(
     wanted = Wanted(layers, sessions, None if hours is None else hours * 3600)
     with opened(context) as memory, _line(quiet=json_) as draw:
         report = memory.warm(wanted, on_progress=draw)
-    if json_:
-        print_json(report)
-    else:
-        _print_report(output(), report)
+    show_result(report, _print_report, json_=json_)
 
 
 def _layer(text: str) -> Layer:
