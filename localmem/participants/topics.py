@@ -22,32 +22,49 @@ from localmem.types import Item, ItemId
 
 _NAMED = 1.5
 """What a capital or a digit adds to a keyword (supplement, section 0)."""
+_LONE = 0.5
+"""What a keyword counts that no other item has: a topic is what several share."""
 _EXACT_DECIMALS = 5
 """Similarities are rounded to so many: the same rows multiplied in other company differ in more."""
 _BLOCK_ROWS = 1_024
 _VAGUE_TEXT = """
-    able about actually already always amazing another anyone anything awesome away back better
-    big bit came come coming could couple course currently day days definitely different done
-    during early easy else enough especially ever every everyone everything exactly excited
-    experience far feel feeling feels felt few finally find first focus focused following found
-    friday fun getting give given giving glad going gonna good gone got great guess guys happened
-    happy hard haven hear heard help helped helping helps here hey hope hoping hours hi huge idea
-    important improve including instead interested interesting involved issue issues job just keep
-    kind kinda knew know known last lately later learn learned learning least less let life like
-    literally little live long look looked looking looks lot lots love loved loves made main make
-    makes making managed matter may maybe mean means met might mind minutes moment monday month
-    months more morning move much must name need needed needs never new next nice night nothing now
-    number often ok okay old one ones order others outside own part past people perfect person
-    place plan planning plans point possible power pretty probably problem process project put
-    question quite ready real really reason recently remember right saturday saw say saying says
-    second seeing seem seems seen sense set share shared show showed side simple since small
-    someone something sometimes soon sorry sort special stay start started starting still stuff
-    sunday super support sure take taken takes taking talk talked talking tell than thank thanks
-    that thing things think thinking thought thursday time times today together told tomorrow
-    tonight took total totally town tried try trying tuesday turned two understand us use used
-    useful using usually want wanted wants way ways wednesday week weekend weeks well went what
-    whole wish wonder wonderful wondering work worked working works world worry would wow year
-    years yes yesterday yet
+    able about actually add added adds agree already always amazing another anyone anything
+    appreciate appreciation ask asking asks away awesome back based beautiful believe best better
+    big bit blast bring brings buy call calls came cause certain change changes check choose chose
+    clear close come coming common congrats congratulations consider considering cool could couple
+    course crazy create created current currently cute day days deal decide decision deep definitely
+    depend detail details difference different directly done during early easy else end ends enjoy
+    enough ensure especially ever every everyone everything exactly example excellent excited expect
+    expecting experience explain fact fair fan far feel feeling feels felt few finally find finding
+    first fix focus focused follow following forever forget forward found free friday full fun
+    general gets getting give given giving glad goes going gone gonna good gorgeous got grateful
+    great guess guys handle happen happened happening happens happy hard haven hear heard help
+    helped helpful helping helps here hey hi honestly hope hoping hours huge idea implement
+    implementing important impressive improve include includes including incredible inside
+    inspiration inspiring instead interested interesting involved issue issues job join just keep
+    kept kind kinda knew know known last lately later learn learned learning least leave left less
+    let lets level life like line literally little live living local long longer look looked looking
+    looks lost lot lots love loved lovely loves lucky made main major make makes making manage
+    managed matter matters may maybe mean means meant mention met might mind mine minutes missing
+    moment monday month months more morning mostly move much must myself name nearly need needed
+    needing needs never new next nice night normal nothing notice now number obviously often ok okay
+    old one ones open order original others outside own part particular pass passing past people
+    perfect person pic piece place places plan planning plans pleased point possible power prepare
+    prepared present pretty prior probably problem process project proper proud provide provides put
+    question quick quickly quiet quite rather reach ready real really reason recent recently
+    refreshing relate related relaxing remember remind reminder reminds require required requires
+    rest result return right role run safe saturday save saw say saying says second seeing seem
+    seemed seems seen send sense serious set share shared short show showed side sign simple since
+    single slow small someone something sometimes somewhat soon sorry sort sounds special specific
+    standing start started starting stay step steps stick still stoked stop strong stuff successful
+    such suggest suggestion sunday super support sure surely switch take taken takes taking talk
+    talked talking tell terms than thank thankful thanks that therefore thing things think thinking
+    thought thursday time times today together told tomorrow tonight took total totally touch tough
+    town track tried true truly try trying tuesday turn turned twice two type types unable
+    understand unique update us use used useful using usually version view wait waiting want wanted
+    wants watch way ways wednesday week weekend weeks welcoming well went what whole wicked wide
+    wild willing wise wish wonder wonderful wondering work worked working works world worry worth
+    would wow year years yes yesterday yet yourself yup
 """
 _VAGUE = frozenset(_VAGUE_TEXT.split())
 
@@ -79,8 +96,8 @@ def topic_keys(items: Sequence[Item], names: Iterable[str] = ()) -> dict[ItemId,
 
     A topic is what some of the items share and most do not: of an item's keywords the one with
     the highest log(1 + n) * log((1 + N) / n), where n of N items hold it, a capital or a digit
-    counting half as much again. Of equals the longer phrase, then the earlier. `names` are those
-    of participants, which are nobody's topic.
+    counting half as much again, and one that no other item has half. Of equals the longer phrase,
+    then the earlier. `names` are those of participants, which are nobody's topic.
     """
     skip = frozenset(part for name in names for part in _folded_words(name))
     several = {item.id: _candidates(item.quote, skip) for item in items}
@@ -134,7 +151,7 @@ def _candidates(quote: str, skip: frozenset[str]) -> list[_Candidate]:
 
 def _telling(one: _Candidate, shared: Mapping[str, int], total: int) -> tuple[float, int, int]:
     count = shared[one.stem]
-    weight = math.log(1 + count) * math.log((1 + total) / count)
+    weight = math.log(1 + count) * math.log((1 + total) / count) * (_LONE if count == 1 else 1.0)
     return (round(weight * (_NAMED if one.marked else 1.0), 9), len(one.stem.split()), -one.place)
 
 
@@ -149,7 +166,9 @@ def _most_common(counted: Counter[str]) -> str:
 def _is_vague(word: str) -> bool:
     here = table().lexicon
     listed = word in _VAGUE or word in here.verbs or word in here.events
-    return listed or word in here.positive or word in here.negative or word.endswith("ed")
+    if listed or word in here.positive or word in here.negative:
+        return True
+    return word.endswith(("ed", "ly")) or not any(map(str.isalpha, word)) or not stems_of(word)
 
 
 def _folded_words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection as Connection
 
+from localmem.store import personas
 from localmem.store.cells import changed
 from localmem.store.claims import GROUP
 from localmem.store.items import delete_items
@@ -35,6 +36,7 @@ def drop(connection: Connection, messages: str) -> dict[str, int]:
     """
     if connection.execute("SELECT 1 FROM record LIMIT 1").fetchone() is None:
         return {"records": 0, "claims": 0, "items": 0}
+    personas.drop(connection, messages)
     counts = {"items": _clear_stale(connection, f"message_id IN {messages}")}
     for name in ("record", "claim"):
         counts[f"{name}s"] = changed(
@@ -50,6 +52,7 @@ def sweep(connection: Connection) -> None:
         _clear_stale(connection, gone)
         connection.execute(f"DELETE FROM claim WHERE {gone}")
     connection.execute(f"DELETE FROM ruling WHERE {gone}")
+    personas.sweep(connection)
 
 
 def _clear_stale(connection: Connection, claims: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import meta
+from localmem.store import meta, personas
 from localmem.store.batches import NO_TIME, id_set, load, microseconds, offset_minutes
 from localmem.store.cells import DAY, changed, day_number, joined, moment_of, parts
 from localmem.store.claims import GROUP, ItemGroup
@@ -70,6 +70,7 @@ def put_items(connection: Connection, made: Mapping[ItemGroup, Sequence[Item]]) 
     """Store the items of whole groups in place of what they had; searches may end otherwise."""
     if made:
         meta.bump_generation(connection)
+    personas.mark_stale(connection, {int(group.participant_id) for group in made})
     _clear_groups(connection, list(made))
     items = [item for several in made.values() for item in several]
     _insert(connection, items)

@@ -12,7 +12,7 @@ import duckdb
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import SchemaTooNewError, StoreError
-from localmem.store import fact_pages, items, layers, meta, tombstones, usage, voices
+from localmem.store import fact_pages, items, layers, meta, personas, tombstones, usage, voices
 from localmem.store.transactions import transaction
 
 # No keys and indexes on the large tables: every writer holds the file alone and checks for
@@ -69,6 +69,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _create_people_tables,
     items.create_tables,
     fact_pages.create_tables,
+    personas.create_tables,
 )
 """Step i brings a memory from version i to version i + 1."""
 

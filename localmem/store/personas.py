@@ -21,9 +21,10 @@ from localmem.types import (
     ItemId,
     MessageId,
     ParticipantId,
+    PersonaId,
+    PersonaKind,
     Provenance,
 )
-from localmem.types.personas import PersonaId, PersonaKind
 
 _SCHEMA = """
 CREATE TABLE persona (

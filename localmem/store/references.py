@@ -30,7 +30,12 @@ _OTHER_NAMES = {
 }
 """Columns whose name is not their table's."""
 
-_CHILDLESS = (("turn", "message"), ("session", "turn"), ("item", "item_source"))
+_CHILDLESS = (
+    ("turn", "message"),
+    ("session", "turn"),
+    ("item", "item_source"),
+    ("persona", "persona_member"),
+)
 """A row of the first is nothing without a row of the second."""
 
 

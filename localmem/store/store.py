@@ -12,9 +12,12 @@ from localmem.store.facade.index import IndexRows
 from localmem.store.facade.items import ItemRows
 from localmem.store.facade.messages import MessageRows
 from localmem.store.facade.people import PeopleRows
+from localmem.store.facade.personas import PersonaRows
 
 
-class Store(ImportRows, MessageRows, PeopleRows, DerivedRows, FactRows, ItemRows, IndexRows):
+class Store(
+    ImportRows, MessageRows, PeopleRows, DerivedRows, FactRows, ItemRows, PersonaRows, IndexRows
+):
     """One memory file. Safe for threads; several processes may have one each at the same time.
 
     The file is open only inside `reading()` and `writing()`, which every method enters by itself:

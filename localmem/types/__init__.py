@@ -100,6 +100,14 @@ from localmem.types.people import (
     PersonView,
     SplitChoice,
 )
+from localmem.types.personas import (
+    Persona,
+    PersonaId,
+    PersonaKind,
+    PersonaLine,
+    PersonaSnapshot,
+    WorkingState,
+)
 from localmem.types.tiers import (
     EpisodeOverview,
     GateKind,
@@ -186,6 +194,11 @@ __all__ = [
     "PeopleChange",
     "PersonOverview",
     "PersonView",
+    "Persona",
+    "PersonaId",
+    "PersonaKind",
+    "PersonaLine",
+    "PersonaSnapshot",
     "Pooling",
     "Progress",
     "Provenance",
@@ -214,4 +227,5 @@ __all__ = [
     "Verdict",
     "WarmReport",
     "WorkReport",
+    "WorkingState",
 ]
