@@ -15,6 +15,7 @@ from localmem.errors import RecordNotFoundError, UsageError
 from localmem.jobs.deciding import decide_claims
 from localmem.memory import Memory
 from localmem.participants.known import Known
+from localmem.recall.finder import Finder
 from localmem.recall.standing import Standing
 from localmem.testing import FixedClock, FixedModels, ScriptedLlm, build_memory
 from localmem.types import (
@@ -335,7 +336,8 @@ def test_somebody_nobody_knows_is_given_nobodys_facts(group: Memory) -> None:
 
 def _known(memory: Memory, question: str, asked_at: datetime) -> Known | None:
     result = memory.search(question, asked_at=asked_at)
-    return Standing(memory.store).settled(result, most=5, asked_at=asked_at).known
+    fetch = Finder(memory.store, lambda model_id: None).fetched
+    return Standing(memory.store, fetch).settled(result, most=5, asked_at=asked_at).known
 
 
 # --- With their messages ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from localmem.dates import resolve
 from localmem.memory import Memory
 from localmem.participants import versions
 from localmem.participants.folding import fold
+from localmem.participants.inquiry import understand
 from localmem.participants.known import what_is_known
 from localmem.participants.record import record_of
 from localmem.participants.terms import normal_value
@@ -213,5 +214,8 @@ def test_questions_of_another_kind_are_left_to_search(memory: Memory) -> None:
         "What did Gil say to Ada?",
         "Where do you live?",
     ):
-        known = what_is_known(question, ASKED_AT, people, lambda asked: memory.store.items())
+        inquiry = understand(question, ASKED_AT, people)
+        known = what_is_known(
+            question, inquiry, ASKED_AT, people, lambda asked: memory.store.items()
+        )
         assert known is None, question

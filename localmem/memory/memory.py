@@ -18,6 +18,7 @@ from localmem.config import Config, load_config
 from localmem.errors import StoreError
 from localmem.jobs.turns import Turns
 from localmem.memory.asking import Asking, Query, Question
+from localmem.memory.front_ends import ServingFrontEnds
 from localmem.memory.keeping import KeepingMessages
 from localmem.memory.knowing import KnowingPeople
 from localmem.memory.local_time import SystemClock
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from localmem.recall.routing import Routes
 
 
-class Memory(KeepingMessages, KnowingPeople):
+class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
     """One memory. Safe for threads; several programs may have it open at once."""
 
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
@@ -84,7 +85,7 @@ class Memory(KeepingMessages, KnowingPeople):
         self._asking = Asking(
             store=store,
             finder=finder,
-            standing=Standing(store),
+            standing=Standing(store, finder.fetched),
             models=self._models,
             layers=lambda: self.layers,
             opened=self._opened,
@@ -233,12 +234,17 @@ class Memory(KeepingMessages, KnowingPeople):
         budget: Budget | None = None,
         limits: SearchFilter | None = None,
         asked_at: datetime | None = None,
+        earlier: Sequence[str] = (),
+        on_found: Callable[[SearchResult], None] | None = None,
         on_token: Callable[[str], None] | None = None,
         on_step: Callable[[TraceStep], None] | None = None,
     ) -> Answer:
         """Answer a question from the memory, with citations; "not found" is an answer.
 
-        `on_step` hears each step of a deep question as it is done.
+        `earlier` are the questions of this conversation so far, as their answers have them, so that
+        this one may lean on the last ("and when was that?").
+        `on_found` hears what was found, before the answer's first word; `on_step` hears each step
+        of a deep question as it is done. What one of them raises ends the call.
 
         Raises:
             ModelError: the depth needs a language model and none could be used.
@@ -250,6 +256,8 @@ class Memory(KeepingMessages, KnowingPeople):
                 depth=depth,
                 budget=budget,
                 limits=limits,
+                earlier=earlier,
+                on_found=on_found,
                 on_token=on_token,
                 on_step=on_step,
             )

@@ -11,13 +11,7 @@ from datetime import date, datetime
 
 from localmem.dates import describe_day
 from localmem.participants import versions
-from localmem.participants.inquiry import (
-    Aspect,
-    Inquiry,
-    matching,
-    names_somebody_else,
-    understand,
-)
+from localmem.participants.inquiry import Aspect, Inquiry, matching, names_somebody_else
 from localmem.participants.slots import table
 from localmem.participants.terms import normal_value
 from localmem.types import Item, ItemState, MessageId, Participant, ParticipantId
@@ -47,15 +41,16 @@ class Known:
 
 def what_is_known(
     question: str,
+    inquiry: Inquiry | None,
     asked_at: datetime,
     people: Sequence[Participant],
     load: Callable[[Inquiry], Sequence[Item]],
 ) -> Known | None:
     """The answer to a question about what somebody's things are, were, and why they changed.
 
-    `load` gives the attributes of the inquiry's participants (all where it names none) and slots.
+    `inquiry` is what `understand` made of the question. `load` gives the attributes of its
+    participants (all where it names none) and slots.
     """
-    inquiry = understand(question, asked_at, people)
     if inquiry is None:
         return None
     found = matching(inquiry, versions.chains(load(inquiry)))

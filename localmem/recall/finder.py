@@ -194,6 +194,31 @@ class Finder:
             hits = [Hit(number, score, "graph") for number, score in reached.items()]
             return self._found(hits, loaded.sessions)
 
+    def fetched(
+        self, ids: Sequence[MessageId], score: float, mode: str
+    ) -> tuple[FoundMessage, ...]:
+        """Messages by their ids, in that order, as if a search had found them with this score.
+
+        Raises:
+            RecordNotFoundError: one of them is not stored.
+        """
+        with self._store.reading():  # without our lock, which is taken before the memory's
+            loaded, at_hand = self._loaded, self._at_hand
+            now = self._store.generation()
+            if loaded is not None and at_hand is not None and at_hand.generation == now:
+                messages = [at_hand.messages[n] for n in ids if n in at_hand.messages]
+                if loaded.generation == now and len(messages) == len(ids):
+                    hits = [Hit(number, score, mode) for number in ids]
+                    return _shown(hits, messages, at_hand.dates, loaded.sessions)
+            messages = list(self._store.messages(ids))
+            sessions = self._store.sessions_of([message.session_id for message in messages])
+            return _shown(
+                [Hit(number, score, mode) for number in ids],
+                messages,
+                self._store.dates_of(ids),
+                {session.id: session for session in sessions},
+            )
+
     def _search(self, asked: _Asked) -> tuple[tuple[FoundMessage, ...], tuple[str, ...], int]:
         query, mode, limits = asked.query, asked.mode, asked.limits
         vector, embedded_by = self._query_vector(query, mode)
@@ -379,10 +404,7 @@ class Finder:
     ) -> tuple[FoundMessage, ...]:
         ids = [hit.message_id for hit in hits]
         messages, dates = self._read(ids)
-        return tuple(
-            FoundMessage(hit, message, sessions[message.session_id], dates.get(message.id, ()))
-            for hit, message in zip(hits, messages, strict=True)
-        )
+        return _shown(hits, messages, dates, sessions)
 
     def _read(
         self, ids: Sequence[MessageId]
@@ -392,8 +414,7 @@ class Finder:
         A program that searches a memory again takes all messages to hand until the memory changes,
         if they are not too many: two queries of the store cost more than the search itself.
         """
-        loaded = self._loaded
-        at_hand = self._at_hand
+        loaded, at_hand = self._loaded, self._at_hand
         if loaded is None or len(loaded.retriever) > _MOST_AT_HAND:
             return self._store.messages(ids), self._store.dates_of(ids)
         if at_hand is None or at_hand.generation != loaded.generation:
@@ -423,6 +444,18 @@ class Finder:
                 f"{missing:,} messages have no vector yet: found by words only (localmem work)",
             )
         return ()
+
+
+def _shown(
+    hits: Sequence[Hit],
+    messages: Sequence[Message],
+    dates: Mapping[MessageId, tuple[ResolvedDate, ...]],
+    sessions: Mapping[SessionId, Session],
+) -> tuple[FoundMessage, ...]:
+    return tuple(
+        FoundMessage(hit, message, sessions[message.session_id], dates.get(message.id, ()))
+        for hit, message in zip(hits, messages, strict=True)
+    )
 
 
 def _message_ids(ids: NDArray[np.int64]) -> list[MessageId]:

@@ -7,9 +7,10 @@ Nothing is taken away: what was said stays findable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from localmem.dates import describe_day
 from localmem.participants import versions
@@ -23,7 +24,6 @@ from localmem.types import (
     Answer,
     Citation,
     FoundMessage,
-    Hit,
     Item,
     ItemKind,
     ItemState,
@@ -32,6 +32,9 @@ from localmem.types import (
     SearchFilter,
     SearchResult,
 )
+
+
+Fetch = Callable[[Sequence[MessageId], float, str], Sequence[FoundMessage]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,12 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class _AtHand:
-    """What is known as it was at a generation: people, and for each message that something stale
-    rests on, those versions with their chains."""
+    """What is known as it was at a generation: people, attributes, and for each message that
+    something stale rests on, those versions with their chains."""
 
     generation: int
     people: Sequence[Participant]
+    attributes: Sequence[Item]
     over: Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]]
 
 
@@ -96,11 +100,13 @@ class Standing:
     """The lens of what is known over the searches of one memory. Reads only.
 
     A program that searches a memory again takes what is known to hand until the memory changes:
-    the queries of the store cost more than the search itself.
+    the queries of the store cost more than the search itself. `fetch` gives messages by their ids,
+    in that order, with the score and the mode that they are to show.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, fetch: Fetch) -> None:
         self._store = store
+        self._fetch = fetch
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
 
@@ -115,13 +121,15 @@ class Standing:
         if self._searched_at != generation:
             self._searched_at = generation
             return None
+        items = self._store.items()
         over: dict[MessageId, list[tuple[Item, Sequence[Item]]]] = {}
-        for chain in versions.chains(self._store.items()):
+        for chain in versions.chains(items):
             for item in chain:
                 if item.state is ItemState.SUPERSEDED and _counts(item):
                     for number in item.message_ids:
                         over.setdefault(number, []).append((item, chain))
-        self._at_hand = _AtHand(generation, self._store.participants(), over)
+        attributes = tuple(item for item in items if item.kind is ItemKind.ATTRIBUTE)
+        self._at_hand = _AtHand(generation, self._store.participants(), attributes, over)
         return self._at_hand
 
     def settled(
@@ -140,17 +148,20 @@ class Standing:
         with self._store.reading():
             hand = self._taken_to_hand()
             people = self._store.participants() if hand is None else hand.people
-            known = what_is_known(result.query, asked_at, people, self._load) if free else None
+            inquiry = understand(result.query, asked_at, people)
+            known = None
+            if free:
+                load = partial(self._attributes, hand)
+                known = what_is_known(result.query, inquiry, asked_at, people, load)
             ids = [one.message.id for one in result.found]
             stale = _stale(self._over(ids) if hand is None else hand.over, ids, asked_at)
             citation = self._citation(known) if known is not None else None
             if not result.found or not (stale or known):
                 return Settled(result, known, citation)
-            inquiry = understand(result.query, asked_at, people)
             first = known.message_id if known is not None else None
             order = _order(result, stale, first, inquiry)
             missing = [n for n in order if n not in {o.message.id for o in result.found}]
-            added = self._fetched(missing, result) if free else {}
+            added = self._added(missing, result) if free else {}
         at_hand = {**{one.message.id: one for one in result.found}, **added}
         found = [at_hand[number] for number in order if number in at_hand]
         marked = [replace(one, standing=_mark(stale.get(one.message.id, ()))) for one in found]
@@ -159,8 +170,8 @@ class Standing:
 
     def _citation(self, known: Known) -> Citation:
         """The message that bears out what is known."""
-        (message,) = self._store.messages([known.message_id])
-        (session,) = self._store.sessions_of([message.session_id])
+        (one,) = self._fetch([known.message_id], 1.0, "known")
+        message, session = one.message, one.session
         quote = known.quote if known.quote and known.quote in message.text else message.text
         return Citation(
             message_id=message.id,
@@ -171,12 +182,18 @@ class Standing:
             quote=quote[:LONGEST_QUOTE].rstrip(),
         )
 
-    def _load(self, inquiry: Inquiry) -> Sequence[Item]:
-        return self._store.items(
-            participants=inquiry.about or None,
-            slots=[slot.name for slot in inquiry.slots],
-            kinds=[ItemKind.ATTRIBUTE],
-        )
+    def _attributes(self, hand: _AtHand | None, inquiry: Inquiry) -> Sequence[Item]:
+        """The attributes that an inquiry asks for, in the order of their ids."""
+        slots = {slot.name for slot in inquiry.slots}
+        if hand is None:
+            return self._store.items(
+                participants=inquiry.about or None, slots=slots, kinds=[ItemKind.ATTRIBUTE]
+            )
+        return [
+            item
+            for item in hand.attributes
+            if item.slot in slots and (not inquiry.about or item.participant_id in inquiry.about)
+        ]
 
     def _over(
         self, ids: Sequence[MessageId]
@@ -198,24 +215,15 @@ class Standing:
                 over.setdefault(number, []).append((item, chain_of[item.id]))
         return over
 
-    def _fetched(
+    def _added(
         self, ids: Sequence[MessageId], result: SearchResult
     ) -> Mapping[MessageId, FoundMessage]:
         """Messages that the search did not find, as if it had found them with the best score."""
-        if not ids:
-            return {}
-        messages = self._store.messages(ids)
-        dates = self._store.dates_of(ids)
-        sessions = self._store.sessions_of([message.session_id for message in messages])
         score = max(one.hit.score for one in result.found)
+        found = self._fetch(ids, score, result.mode) if ids else ()
         return {
-            message.id: FoundMessage(
-                Hit(message.id, score, result.mode, {"known": 1.0}),
-                message,
-                session,
-                dates.get(message.id, ()),
-            )
-            for message, session in zip(messages, sessions, strict=True)
+            one.message.id: replace(one, hit=replace(one.hit, signals={"known": 1.0}))
+            for one in found
         }
 
 
