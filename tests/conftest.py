@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 
 import platformdirs
@@ -11,8 +12,11 @@ import pytest
 
 from localmem.backends import open_embedder
 from localmem.backends.process_lock import ProcessLock
+from localmem.memory import ImportOptions
 from localmem.modelstore import Catalog, ModelStore
 from localmem.ports import Embedder
+from localmem.sample import sample_export
+from localmem.testing import build_memory
 from localmem.types import LlmFiles
 
 MODELS_VARIABLE = "LOCALMEM_TEST_MODELS"
@@ -43,6 +47,15 @@ def minilm(pulled_models: ModelStore) -> Iterator[Embedder]:
 def small_llm(pulled_models: ModelStore) -> LlmFiles:
     """The files of the default language model."""
     return pulled_models.llm("smollm2-135m")
+
+
+@pytest.fixture(scope="session")
+def tui_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory file with the sample history, its vectors by the hashing embedder; copy it."""
+    path = tmp_path_factory.mktemp("sample") / "sample.duckdb"
+    with build_memory(path) as memory:
+        memory.import_(sample_export(), ImportOptions(tz=UTC))
+    return path
 
 
 @pytest.fixture

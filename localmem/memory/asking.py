@@ -6,7 +6,7 @@ too (`recall.standing`). This module only puts the parts together for one questi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -60,6 +60,8 @@ class Question:
     depth: Depth | None = None
     budget: Budget | None = None
     limits: SearchFilter | None = None
+    earlier: Sequence[str] = ()
+    on_found: Callable[[SearchResult], None] | None = None
     on_token: Callable[[str], None] | None = None
     on_step: Callable[[TraceStep], None] | None = None
 
@@ -120,15 +122,22 @@ class Asking:
             ModelError: the depth needs a language model and none could be used.
         """
         from localmem.recall.answer import Asked
+        from localmem.recall.follow_up import standalone
 
+        text = standalone(question.text, question.earlier)
+        leaning = (f"understood as: {text}",) if text != question.text else ()
+        question = replace(question, text=text)
         most = self.config.ask.evidence
         settled = self.search(Query(question.text, question.moment, k=most, limits=question.limits))
+        if question.on_found is not None:
+            question.on_found(settled.result)
         asked = replace(
             Asked.from_search(settled.result, question.moment),
             people=_people(settled.result),
             remarks=settled.remarks,
             known=settled.extract,
         )
+        asked = replace(asked, notices=(*asked.notices, *leaning))
         with self.turns.question(), self.models.lock:
             answer = settled.upheld(self._answer(question, asked))
             self.opened.add({citation.session_id for citation in answer.citations})

@@ -21,6 +21,7 @@ from localmem.types import (
     ConversationId,
     ConversationKind,
     Granularity,
+    Layer,
     MemoryStats,
     Message,
     MessageId,
@@ -227,6 +228,11 @@ def stats(connection: Connection, memory: Path) -> MemoryStats:
         "(SELECT count(DISTINCT turn_id) FROM message ANTI JOIN turn_summary USING (turn_id) "
         " WHERE on_path)",
     )
+    made = _row(
+        connection,
+        "SELECT count(*) FILTER (layer = ?), count(*) FILTER (layer = ?) FROM layer_unit",
+        [int(Layer.FACTS), int(Layer.NOTES)],
+    )
     blocks = _row(connection, "SELECT block_size, free_blocks FROM pragma_database_size()")
     embedder = meta.get(connection, meta.ACTIVE_EMBEDDER)
     return MemoryStats(
@@ -246,6 +252,8 @@ def stats(connection: Connection, memory: Path) -> MemoryStats:
         generation=meta.get_int(connection, meta.GENERATION),
         file_bytes=memory.stat().st_size,
         unused_bytes=int(blocks[0]) * int(blocks[1]),
+        sessions_with_facts=int(made[0]),
+        messages_with_notes=int(made[1]),
     )
 
 
@@ -325,9 +333,9 @@ def _times(
     return np.where(said_at_us == NO_TIME, NO_TIME, said_at_us + shift).view("datetime64[us]")
 
 
-def _row(connection: Connection, query: str) -> tuple[Any, ...]:
+def _row(connection: Connection, query: str, values: Sequence[object] = ()) -> tuple[Any, ...]:
     """The only row of a query that always has one."""
-    (row,) = connection.execute(query).fetchall()
+    (row,) = connection.execute(query, list(values)).fetchall()
     return tuple(row)
 
 

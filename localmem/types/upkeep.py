@@ -26,6 +26,7 @@ class MemoryStats:
 
     `hidden_messages` stand on other branches. `turns_without_summary` and
     `messages_without_vectors` (for the embedder in use; all of them where none is) are open work.
+    `sessions_with_facts` and `messages_with_notes` count what a model made of L1 and L2.
     """
 
     conversations: int
@@ -44,6 +45,8 @@ class MemoryStats:
     generation: int
     file_bytes: int
     unused_bytes: int
+    sessions_with_facts: int = 0
+    messages_with_notes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
