@@ -1,9 +1,10 @@
 """python -m benchmarks answers: how good answers are, by LoCoMo's own scorer.
 
-Each conversation is imported into a memory of its own through the product. Three arms are
-compared on the same questions: the product's finding and reading (`localmem`), plain BM25 turns
-without resolved dates before the same prompt and model (`bm25`), and the question alone
-(`closed-book`). Rows are written as they come, so that a run can go on where it stopped.
+Each conversation is imported into a memory of its own through the product. Arms are compared on the
+same questions: the product's finding and reading (`localmem`), plain BM25 turns or nearest vectors
+without resolved dates before the same prompt and model (`bm25`, `dense`), and the question alone
+(`closed-book`, also called `none`). Rows are written as they come, so that a run can go on where it
+stopped. PersonaMem's questions are answered by choice: benchmarks/personamem.py.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks import personamem
 from benchmarks.answer_data import GoldQuestion, draw, locomo_questions, split_conversations
 from benchmarks.scoring import ADVERSARIAL, CATEGORY_NAMES, bleu_1, bootstrap_mean, locomo_f1
 from localmem.config import Config, load_config
@@ -33,7 +35,7 @@ from localmem.recall.reply import plain_line
 from localmem.shelf import ModelShelf
 from localmem.types import Answer, Budget, ChatMessage, Depth, Evidence, Role, SearchResult
 
-ARMS = ("localmem", "bm25", "closed-book")
+ARMS = ("localmem", "bm25", "dense", "closed-book", "none")
 DEFAULT_EVIDENCE = 10
 _CLOSED_BOOK = (
     "Answer the question with only the few words that answer it: a name, a date, a number, or "
@@ -71,8 +73,11 @@ Ask = Callable[[GoldQuestion], Answer]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--dataset", choices=["locomo"], default="locomo")
+    parser.add_argument("--dataset", choices=["locomo", "personamem"], default="locomo")
     parser.add_argument("--data", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--contexts", type=Path, default=None, metavar="FILE", help="personamem: if not beside DATA"
+    )
     parser.add_argument("--model", default=None, help="name of the catalog, or a path")
     parser.add_argument("--depth", choices=[str(d) for d in Depth], default="direct")
     parser.add_argument(
@@ -83,6 +88,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--arm", choices=ARMS, default="localmem")
     parser.add_argument("--evidence", type=int, default=DEFAULT_EVIDENCE, metavar="MESSAGES")
+    parser.add_argument(
+        "--evidence-tokens",
+        type=int,
+        default=personamem.EVIDENCE_TOKENS,
+        metavar="N",
+        help="personamem: most tokens of evidence",
+    )
+    parser.add_argument(
+        "--rotations",
+        type=int,
+        choices=range(1, personamem.ROTATIONS + 1),
+        default=personamem.ROTATIONS,
+        help="personamem: orders of the options over which probabilities are averaged",
+    )
     parser.add_argument("--limit", type=int, default=None, metavar="N")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--categories", default="1,2,3,4")
@@ -95,6 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, score and write OUT (figures) and OUT's neighbour .jsonl (a row a question)."""
+    if args.dataset == "personamem":
+        return _run_choices(args)
     categories = {int(part) for part in args.categories.split(",")}
     questions = draw(locomo_questions(args.data, categories), args.limit, args.seed)
     rows_file = args.out.with_suffix(".jsonl")
@@ -115,6 +136,17 @@ def run(args: argparse.Namespace) -> int:
     args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0
+
+
+def _run_choices(args: argparse.Namespace) -> int:
+    config = _config(args.model)
+    with _opened_llm(config) as llm:
+        return personamem.run_choices(
+            args,
+            llm,
+            lambda path: Memory.open(path, config=config, idle_s=3600.0),
+            weights_sha256=_weights_sha256(config),
+        )
 
 
 def summary(rows: Sequence[AnswerRow]) -> dict[str, Any]:
@@ -160,7 +192,7 @@ def _asker(args: argparse.Namespace) -> Iterator[tuple[Ask, str]]:
         depth = _depth(args.depth, config)
         llm = None if depth is Depth.INSTANT else stack.enter_context(_opened_llm(config))
         engine = type(llm).__name__ if llm is not None else "none"
-        if args.arm == "closed-book":
+        if args.arm in personamem.WITHOUT:
             yield (lambda question: _closed_book(question, _needed(llm))), engine
             return
         folder = args.memories or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -183,10 +215,10 @@ def _from_evidence(
     reader: tuple[Depth, Llm | None],
 ) -> Answer:
     depth, llm = reader
-    mode = "bm25" if args.arm == "bm25" else None
+    mode = args.arm if args.arm in personamem.PLAIN else None
     result = memory.search(question.text, k=args.evidence, mode=mode, asked_at=asked_at)
     asked = Asked.from_search(result, asked_at)
-    if args.arm == "bm25":
+    if args.arm in personamem.PLAIN:
         asked = replace(asked, evidence=[_undated(one) for one in asked.evidence])
     budget = Budget(seconds=args.budget_seconds)
     if depth is Depth.DEEP:

@@ -82,7 +82,7 @@ def shown_text(one: Evidence, question: str, *, limit: int = LONGEST_MESSAGE) ->
         said = f"{said} [attached: {message.attachment_text[:limit]}]"
     if one.standing:
         said = f"{said} [{one.standing}]"
-    return " ".join(_unfenced(said).split())
+    return " ".join(unfenced(said).split())
 
 
 def _numbered(evidence: Sequence[Evidence], question: str) -> list[ShownMessage]:
@@ -101,14 +101,14 @@ def _lines(shown: Sequence[ShownMessage]) -> Iterator[str]:
     for day, group in groupby(shown, key=lambda one: _day_words(one.evidence.message)):
         yield f"Written {day}:"
         for one in group:
-            yield f"[{one.number}] {_unfenced(one.evidence.message.speaker)}: {one.text}"
+            yield f"[{one.number}] {unfenced(one.evidence.message.speaker)}: {one.text}"
 
 
 def _day_words(message: Message) -> str:
     return f"on {describe_day(message.said_at.date())}" if message.said_at else "on an unknown day"
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
     """The text without anything that could be taken for the end of the evidence."""
     return _FENCE.sub(r"(\1memory)", text)
 
