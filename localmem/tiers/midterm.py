@@ -21,7 +21,13 @@ from localmem.ports import FloatMatrix
 from localmem.tiers.candidates import Candidates, EpisodeVectors
 from localmem.tiers.features import FOUNDING_WINDOW, NAMES, Window
 from localmem.tiers.gate import BetaGate, Gate, Verdict
-from localmem.tiers.selector import FixedSelector, Selector, choose, choose_again
+from localmem.tiers.selector import (
+    BEST_FIXED,
+    FixedSelector,
+    Selector,
+    choose,
+    choose_again,
+)
 from localmem.tiers.utility import utility
 from localmem.types import (
     EpisodeId,
@@ -81,9 +87,12 @@ class MidTerm:
         most_episodes: int = MOST_EPISODES,
         first_id: int = 1,
     ) -> None:
-        """`gate` defaults to the pooled Beta gate, `selector` to linear for all."""
+        """`gate` defaults to the pooled Beta gate, `selector` to a graph for all.
+
+        No learned selector earned more than that; see docs/how-episodes-work.md.
+        """
         self.gate: Gate = gate or BetaGate()
-        self._selector = selector or FixedSelector(StructureKind.LINEAR)
+        self._selector = selector or FixedSelector(BEST_FIXED)
         self._most = most_episodes
         self._vectors = EpisodeVectors(dimension)
         self._episodes: dict[EpisodeId, Episode] = {}
@@ -106,6 +115,11 @@ class MidTerm:
     def episodes(self) -> tuple[Episode, ...]:
         """All episodes, by id."""
         return tuple(self._episodes.values())
+
+    @property
+    def vector_rows(self) -> int:
+        """Rows of vectors that have ever been in use at once: what bounds the memory."""
+        return self._vectors.rows
 
     def __len__(self) -> int:
         return len(self._episodes)

@@ -26,6 +26,8 @@ LEAST_PAGES = 4
 """An episode with fewer pages keeps the structure that it has."""
 LEAD = 0.15
 """How far another structure's chance must be ahead of the present one's."""
+BEST_FIXED = StructureKind.GRAPH
+"""The structure that earned most when it was given to every episode (`train-selector`)."""
 _FILES = {"default": "selector.json", "open": "selector_open.json"}
 
 

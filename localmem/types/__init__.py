@@ -28,6 +28,7 @@ from localmem.types.forgetting import (
 )
 from localmem.types.ids import (
     ConversationId,
+    EntryId,
     EpisodeId,
     ImportId,
     ItemId,
@@ -111,6 +112,8 @@ from localmem.types.personas import (
 from localmem.types.tiers import (
     EpisodeOverview,
     GateKind,
+    LastingEntry,
+    LastingKind,
     MergeDecision,
     Page,
     PageRank,
@@ -146,6 +149,7 @@ __all__ = [
     "Cue",
     "Depth",
     "EmbedderFiles",
+    "EntryId",
     "EpisodeId",
     "EpisodeOverview",
     "ErasureReceipt",
@@ -172,6 +176,8 @@ __all__ = [
     "ItemSources",
     "ItemState",
     "KeyFact",
+    "LastingEntry",
+    "LastingKind",
     "Layer",
     "LayerCost",
     "LlmFiles",

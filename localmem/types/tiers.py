@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from localmem.types.ids import EpisodeId, MessageId, PageId, SessionId
+from localmem.types.ids import EntryId, EpisodeId, MessageId, PageId, SessionId
 
 
 class StructureKind(StrEnum):
@@ -109,3 +109,39 @@ class EpisodeOverview:
     chances: tuple[float, ...] = ()
     summary: str = ""
     related: tuple[EpisodeId, ...] = field(default=())
+
+
+class LastingKind(StrEnum):
+    """What a long-term entry tells of (FluxMem, 3.2)."""
+
+    PROFILE = "profile"
+    FACT = "fact"
+    KNOWLEDGE = "knowledge"
+    WISH = "wish"
+
+
+@dataclass(frozen=True, slots=True)
+class LastingEntry:
+    """One entry of the long term: a claim with its sources, and what speaks for keeping it.
+
+    `slot` names what it is about, so that two entries of one slot with different values contradict
+    each other; "" contradicts nothing. `value` is what it says, case-folded. `sources` are the
+    messages it rests on. `supporting` counts the episodes they lie in, `used` how often an answer
+    took it. A WISH is what the owner said they like to have done: shown as data, never obeyed.
+    `superseded_by` is the entry that holds in its place.
+    """
+
+    id: EntryId
+    kind: LastingKind
+    text: str
+    slot: str
+    value: str
+    said_at: datetime | None
+    last_said_at: datetime | None
+    sources: tuple[MessageId, ...]
+    supporting: int = 1
+    used: int = 0
+    confirmations: int = 1
+    contradictions: int = 0
+    pinned: bool = False
+    superseded_by: EntryId | None = None
