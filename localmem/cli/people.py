@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from localmem.cli.shared import JsonFlag, opened, show_result
+from localmem.cli.shared import JsonFlag, opened, output, plain, print_json, show_result
 
 people = typer.Typer(help="Who is in this memory; make two of them one, or one of them two.")
 
@@ -32,12 +32,17 @@ def list_people(context: typer.Context, json_: JsonFlag = False) -> None:
 
 @people.command("show")
 def show(context: typer.Context, name: Name, json_: JsonFlag = False) -> None:
-    """Who somebody is: names, times, what they talk about, where."""
+    """Who somebody is: names, times, what is known of them, by topic and aspect, and since when."""
     from localmem.cli.render_people import person_view
+    from localmem.cli.render_persona import persona_view
 
     with opened(context) as memory:
-        found = memory.person(name)
-    show_result(found, person_view, json_=json_)
+        found, persona = memory.person(name), memory.persona(name)
+    if json_:
+        print_json({**plain(found), "persona": plain(persona)})
+        return
+    person_view(output(), found)
+    persona_view(output(), persona)
 
 
 @people.command("merge")

@@ -12,6 +12,7 @@ from localmem.types import (
     ItemSources,
     Participant,
     PeopleChange,
+    Persona,
     PersonOverview,
     PersonView,
     RulingKind,
@@ -39,6 +40,20 @@ class KnowingPeople:
             RecordNotFoundError, UsageError: nobody is called so, or several are.
         """
         return self._store.person(name)
+
+    def persona(self, name: str) -> Persona:
+        """What somebody is to the memory: topic memories, aspects, attributes with their history.
+
+        What has changed since it was made last is made anew first.
+
+        Raises:
+            RecordNotFoundError, UsageError: nobody is called so, or several are.
+        """
+        from localmem.participants.personas import persona_of
+
+        participant = self._store.find_participant(name).id
+        self._upkeep.regroup(participant)
+        return persona_of(self._store, participant)
 
     def add_alias(self, name: str, alias: str) -> Participant:
         """Give somebody one more name.

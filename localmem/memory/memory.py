@@ -165,12 +165,15 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
     def work(
         self, *, on_progress: OnProgress | None = None, vectors: bool = True, items: bool = True
     ) -> WorkReport:
-        """Make what is missing: L0 with dates, items, vectors, index snapshots; keep the file tidy.
+        """Make what is missing: L0 with dates, items, vectors, index snapshots, personas; tidy up.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
         """
-        return self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
+        report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
+        if items:
+            self._upkeep.regroup()
+        return report
 
     def reindex(
         self, *, embedder: str | None = None, on_progress: OnProgress | None = None

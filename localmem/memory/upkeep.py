@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from localmem.errors import StoreError
 from localmem.memory.models import LoadedModels
 from localmem.memory.telling import OnProgress, Teller
+from localmem.ports import Embedder
 from localmem.store import Store
-from localmem.types import WorkReport
+from localmem.types import ParticipantId, WorkReport
 
 if TYPE_CHECKING:
     from localmem.recall.finder import Finder
 
+_log = logging.getLogger(__name__)
 _FEW_MESSAGES = 100
 """So many get their vectors at once; more are left to `work`."""
 
@@ -90,12 +94,30 @@ class Upkeep:
         derive_items(self.store)
         self.finder.save_snapshots()
 
+    def regroup(self, only: ParticipantId | None = None) -> None:
+        """Persona snapshots that are out of date made anew, of all or of one participant.
+
+        A memory that cannot be written keeps those it has.
+        """
+        from localmem.jobs.personas import renew_personas
+
+        try:
+            stale = self.store.stale_personas()
+            if stale if only is None else only in stale:
+                renew_personas(self.store, self.embedder_here(), only=only)
+        except StoreError as error:  # busy, read-only, no room: a persona can be read all the same
+            _log.info("persona snapshots are not stored: %s", error.message)
+
+    def embedder_here(self) -> Embedder | None:
+        """The embedder of this memory's vectors, where it has one that is on this machine."""
+        model_id = self.store.active_embedder()
+        return self.models.embedder_or_none(model_id) if model_id is not None else None
+
     def embed_few(self) -> None:
         """Vectors for a few new messages, where the memory has an embedder that is here."""
         from localmem.jobs.deriving import derive_vectors
 
-        model_id = self.store.active_embedder()
-        embedder = self.models.embedder_or_none(model_id) if model_id is not None else None
+        embedder = self.embedder_here()
         if embedder is None:
             return
         if self.store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
