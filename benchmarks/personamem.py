@@ -38,7 +38,6 @@ from localmem.memory import Memory
 from localmem.ports import Llm
 from localmem.recall.answer import Asked
 from localmem.recall.evidence import show_evidence
-from localmem.recall.own_words import in_own_words
 from localmem.types import ChatMessage, Role
 
 DEFAULT_QUESTIONS = 140
@@ -194,9 +193,11 @@ def evidence_of(
     """
     began = time.perf_counter()
     if arm == "localmem":
-        result = memory.search(question.text, k=_FOUND, asked_at=_moment(memory))
-        own = in_own_words(
-            memory.store, result, limit_tokens=limit_tokens, count_tokens=llm.count_tokens
+        own = memory.own_words(
+            question.text,
+            limit_tokens=limit_tokens,
+            count_tokens=llm.count_tokens,
+            asked_at=_moment(memory),
         )
         return Shown(own.block, len(own.said), time.perf_counter() - began)
     if arm not in PLAIN:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from localmem.memory import ImportOptions, Memory
-from localmem.recall.own_words import OwnWords, in_own_words
+from localmem.recall.own_words import OwnWords
 from localmem.testing import build_memory
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -40,9 +40,8 @@ def memory(tmp_path: Path) -> Memory:
     return memory
 
 
-def told(memory: Memory, query: str, *, limit: int = 800, known: tuple[str, ...] = ()) -> OwnWords:
-    result = memory.search(query, k=60, asked_at=NOW)
-    return in_own_words(memory.store, result, known=known, limit_tokens=limit, count_tokens=words)
+def told(memory: Memory, question: str, *, limit: int = 800) -> OwnWords:
+    return memory.own_words(question, limit_tokens=limit, count_tokens=words, asked_at=NOW)
 
 
 def test_only_what_people_said_is_shown_in_the_order_of_time(memory: Memory) -> None:
@@ -69,9 +68,9 @@ def test_the_sentences_that_bear_on_the_question_are_kept_when_room_is_short(
 
 def test_what_holds_now_comes_first(memory: Memory) -> None:
     memory.correct("My favourite hobby is weaving")
-    block = told(memory, "What is my favourite hobby?").block
-    assert "weaving" in block.splitlines()[2]
-    assert told(memory, "hobby", known=("hobby: weaving",)).known[0] == "hobby: weaving"
+    own = told(memory, "What is my favourite hobby?")
+    assert own.block.splitlines()[1] == "Known to hold now:"
+    assert "weaving" in own.block.splitlines()[2] and "weaving" in own.known[0]
 
 
 def test_a_memory_cannot_close_its_own_fence(tmp_path: Path) -> None:

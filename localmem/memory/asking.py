@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
     from localmem.recall.finder import Finder
+    from localmem.recall.own_words import OwnWords
     from localmem.recall.routing import Routes
     from localmem.recall.standing import Settled, Standing
 
@@ -142,6 +143,26 @@ class Asking:
             answer = settled.upheld(self._answer(question, asked))
             self.opened.add({citation.session_id for citation in answer.citations})
             return answer
+
+    def own_words(
+        self, query: Query, *, limit_tokens: int, count_tokens: Callable[[str], int]
+    ) -> OwnWords:
+        """What people said that bears on a query, with what is known for it, as a block to read.
+
+        Raises:
+            UsageError, RecordNotFoundError: as a search does.
+        """
+        from localmem.recall.own_words import in_own_words
+
+        settled = self.search(query)
+        known = settled.known
+        return in_own_words(
+            self.store,
+            settled.result,
+            known=known.lines if known is not None and known.is_sure else (),
+            limit_tokens=limit_tokens,
+            count_tokens=count_tokens,
+        )
 
     def doors(
         self, *, asked_at: datetime, limits: SearchFilter | None, routes: Routes | None = None

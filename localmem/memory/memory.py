@@ -54,7 +54,12 @@ if TYPE_CHECKING:
     from localmem.jobs.warming import Wanted
     from localmem.layers.materialise import Materialiser
     from localmem.recall.deep import Sources
+    from localmem.recall.own_words import OwnWords
     from localmem.recall.routing import Routes
+
+
+_LOOKED_AT = 60
+"""Messages that are found for `own_words`; those of assistants among them are passed over."""
 
 
 class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
@@ -265,6 +270,26 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
                 on_step=on_step,
             )
         )
+
+    def own_words(
+        self,
+        question: str,
+        *,
+        limit_tokens: int,
+        count_tokens: Callable[[str], int],
+        limits: SearchFilter | None = None,
+        asked_at: datetime | None = None,
+    ) -> OwnWords:
+        """What people said that bears on a question, in their own sentences, for a model to read.
+
+        The block is at most `limit_tokens` long as `count_tokens` counts them; "" for nothing.
+
+        Raises:
+            UsageError, RecordNotFoundError: as a search does.
+        """
+        moment = asked_at or self._clock.now()
+        query = Query(question, moment, k=_LOOKED_AT, limits=limits)
+        return self._asking.own_words(query, limit_tokens=limit_tokens, count_tokens=count_tokens)
 
     def doors(
         self,

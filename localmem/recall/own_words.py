@@ -114,8 +114,8 @@ def in_own_words(
 ) -> OwnWords:
     """The same from a search of a memory: with what is known of those whose words were found.
 
-    `known` are lines that answer the question outright; attributes that share a word with it, and
-    what the owner pinned or said, follow them.
+    `known` are lines that answer the question outright; attributes that it names, and what the
+    owner pinned or said, follow them.
     """
     whose = {o.message.participant_id for o in result.found if o.message.role is Role.USER}
     attributes = store.items(participants=whose, kinds=[ItemKind.ATTRIBUTE]) if whose else ()
@@ -237,14 +237,12 @@ def _from_0_to_1(scores: Sequence[float]) -> list[float]:
 
 
 def _about(question: str, attributes: Sequence[Item]) -> list[Item]:
-    """Those that share a word with the question, or that the owner's word keeps; newest last."""
+    """Those that the question names in full, or that the owner's word keeps."""
     asked = stems_of(question)
     return [
         item
         for item in attributes
-        if item.by_owner
-        or item.state is ItemState.PINNED
-        or asked & stems_of(f"{subject_words(item)} {item.value}")
+        if item.by_owner or item.state is ItemState.PINNED or stems_of(subject_words(item)) <= asked
     ]
 
 
