@@ -22,6 +22,8 @@ from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
+from localmem.recall.fact_search import FactSearch, facts_wanted
+from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
 from localmem.recall.routing import (
     GraphInTime,
@@ -107,11 +109,13 @@ class Finder:
         *,
         weights: str = "default",
         routes: str = Routes.OFF,
+        facts: str = "off",
     ) -> None:
         self._store = store
         self._embedder_of = embedder_of
         self._weights_name = weights
         self._routes = routes_named(routes)
+        self._facts = FactSearch(store) if facts_wanted(facts) else None
         self._weights: FusionWeights | None = None
         self._loaded: _Loaded | None = None
         self._dates_at: int | None = None
@@ -154,6 +158,8 @@ class Finder:
         with self._lock:
             self._loaded = self._dates_at = self._summaries_at = None
             self._at_hand = self._searched_at = self._graph = None
+            if self._facts is not None:
+                self._facts.forget()
 
     def save_snapshots(self) -> None:
         """Store the index as bytes with the generation it stands for, for the next start."""
@@ -177,6 +183,8 @@ class Finder:
                             content[_GRAPH],
                         )
                     )
+            if self._facts is not None:
+                self._facts.save(loaded.model_id)
 
     def neighbours(
         self, query: str, found: Sequence[MessageId], *, most: int
@@ -235,10 +243,10 @@ class Finder:
             if mode == "rrf":
                 self._load_summaries(loaded)
             same = embedded_by == loaded.model_id
-            stage = None
+            stages = self._with_facts(asked, loaded, vector if same else None)
             if planned is not None and len(loaded.retriever):
                 graph = self._graph_at(loaded, with_items=asked.routes is Routes.PAPER)
-                stage = make_stage(planned, asked.routes, graph, about if same else None)
+                stages.append(make_stage(planned, asked.routes, graph, about if same else None))
             hits = loaded.retriever.search(
                 query,
                 embed_query=vector if same else None,
@@ -246,10 +254,20 @@ class Finder:
                 k=asked.k,
                 limits=limits,
                 question_dates=dates,
-                stage=stage,
+                stage=chained(stages) if stages else None,
             )
             found = self._found(hits, loaded.sessions)
-        return found, self._notices(loaded, embedded_by, mode), len(loaded.sessions)
+        notices = self._notices(loaded, embedded_by, mode)
+        if stages and same and self._facts is not None:
+            notices += self._facts.notices()
+        return found, notices, len(loaded.sessions)
+
+    def _with_facts(self, asked: _Asked, loaded: _Loaded, vector: Vector | None) -> list[Stage]:
+        """The stage of the facts, where they are searched and there are some."""
+        if self._facts is None or asked.mode != "learned":
+            return []
+        stage = self._facts.stage(asked.query, vector, loaded.model_id)
+        return [] if stage is None else [stage]
 
     def _planned(self, asked: _Asked) -> Plan | None:
         """The route of a question; None where it changes nothing."""

@@ -5,8 +5,8 @@ The seam between the retriever, which knows no routes, and the routes, which kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,3 +44,17 @@ class Staged:
 
 
 Stage = Callable[[Ranking], Staged]
+
+
+def chained(stages: Sequence[Stage]) -> Stage:
+    """Several stages as one: each sees what the one before it made of the ranking."""
+
+    def run(ranking: Ranking) -> Staged:
+        parts: dict[str, Floats] = {}
+        for stage in stages:
+            staged = stage(ranking)
+            parts |= staged.parts
+            ranking = replace(ranking, scores=staged.scores, evident=staged.evident)
+        return Staged(ranking.scores, ranking.evident, parts)
+
+    return run
