@@ -55,11 +55,11 @@ def test_people_are_listed_merged_shown_and_split(shown: Shown) -> None:
     listed = shown("people")
     assert listed == shown("people", "list")
     assert "Ben Adler" in listed and "owner" in listed and "2026-03-02" in listed
-    assert "are now Anna Berg's (id 1)" in shown("people", "merge", "Anna Berg", "a. berg")
+    assert "1 message in 1 session is now Anna Berg's (id 1)" in shown("people", "merge", "Anna Berg", "a. berg")
     view = shown("people", "show", "A. Berg")
     assert "merged into them: A. Berg" in view
     assert "home: Graz" in view
-    assert "are now A. Berg's (id 3)" in shown("people", "split", "1", "--as", "A. Berg")
+    assert "is now A. Berg's (id 3)" in shown("people", "split", "1", "--as", "A. Berg")
     assert "Annie" in shown("people", "alias", "Anna Berg", "Annie")
     names = [one["person"]["name"] for one in json.loads(shown("people", "list", "--json"))]
     assert sorted(names) == ["A. Berg", "Anna Berg", "Ben Adler"]
@@ -67,12 +67,12 @@ def test_people_are_listed_merged_shown_and_split(shown: Shown) -> None:
 
 def test_forgetting_says_what_would_go_then_what_went(shown: Shown) -> None:
     said = shown("forget", "--person", "Anna Berg")
-    assert "would erase: 1 messages, 1 turns, 1 participants" in said
+    assert "would erase: 1 message, 1 turn, 1 participant" in said
     assert "chat: 1 of 4 messages" in said
-    assert "1 messages of others name Anna Berg and stay" in said
+    assert "1 message of another names Anna Berg and stays" in said
     assert "nothing was changed" in said
     gone = shown("forget", "--person", "Anna Berg", "--yes")
-    assert "erased: 1 messages" in gone and "--allow-again" in gone
+    assert "erased: 1 message" in gone and "--allow-again" in gone
     assert "add --yes --confirm 'Ben Adler'" in shown("forget", "--person", "Ben Adler")
     assert json.loads(shown("forget", "--message", "3", "--yes", "--json"))["messages"] == 1
 
@@ -82,8 +82,8 @@ def test_an_import_says_what_was_forgotten_and_takes_it_in_when_told(
 ) -> None:
     shown("forget", "--message", "3", "--yes")
     chat = str(tmp_path / "chat.txt")
-    assert "1 messages were forgotten and stay out" in shown("import", chat, "--tz", "UTC")
-    assert "would add 1 messages" in shown(
+    assert "1 message was forgotten and stays out" in shown("import", chat, "--tz", "UTC")
+    assert "would add 1 message " in shown(
         "import", chat, "--tz", "UTC", "--allow-again", "--dry-run"
     )
-    assert "added 1 messages" in shown("import", chat, "--tz", "UTC", "--allow-again")
+    assert "added 1 message " in shown("import", chat, "--tz", "UTC", "--allow-again")

@@ -213,7 +213,7 @@ def test_a_forgotten_person_is_gone_with_every_name_of_theirs(
     memory.import_(chats, ImportOptions(tz=UTC))
     memory.add_alias("Zoe Lind", "Zozo-Nickname")
     plan = memory.plan_forget(ForgetTarget(person="zozo-nickname"))
-    assert plan.stays == ("1 messages of others name Zoe Lind and stay",)
+    assert plan.stays == ("1 message of another names Zoe Lind and stays",)
     receipt = memory.forget(ForgetTarget(person="Zoe Lind"))
     assert (receipt.messages, receipt.participants) == (1, 1)
     assert "Zoe Lind" not in [one.person.name for one in memory.people()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, opened, output, print_json, show_result
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,8 +59,8 @@ def forget(
     receipt(output(), erased)
     if erased.kept_out:
         output().print(
-            f"importing the same export again leaves these {erased.kept_out:,} messages out; "
-            "localmem import --allow-again takes them in"
+            f"importing the same export again leaves {counted(erased.kept_out, 'message')} out; "
+            "localmem import --allow-again does not"
         )
 
 
@@ -75,12 +76,14 @@ def _plan_view(console: Console, plan: ForgetPlan) -> None:
             Text(
                 plain(
                     f"  session {session.id}, {moment(session.started_at)}, {session.title}: "
-                    f"{losing.messages_going:,} of {session.message_count:,} messages"
+                    f"{losing.messages_going:,} of "
+                    f"{counted(session.message_count, 'message')}"
                 )
             )
         )
     if plan.sessions_total > len(plan.sessions):
-        console.print(f"  and {plan.sessions_total - len(plan.sessions):,} more sessions")
+        left = counted(plan.sessions_total - len(plan.sessions), "more session")
+        console.print(f"  and {left}")
     for line in plan.stays:
         console.print(Text(plain(f"note: {line}"), style="yellow"))
     confirm = f" --confirm '{plan.confirm}'" if plan.confirm else ""

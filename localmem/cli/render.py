@@ -31,6 +31,7 @@ from localmem.types import (
     Verdict,
     WorkReport,
 )
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,6 +45,7 @@ _CONTROLS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {
     **dict.fromkeys(range(128, 160), 0xFFFD),
 }
 """What a terminal would obey, as pictures of itself."""
+_ONE_OF = {"summaries": "summary", "replies": "reply"}
 _VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
 
 
@@ -51,23 +53,24 @@ def import_report(console: Console, report: ImportReport, *, dry_run: bool) -> N
     """What an import did, or would do."""
     verb = "would add" if dry_run else "added"
     console.print(
-        f"{report.source}: {verb} {report.messages_added:,} messages in "
-        f"{report.conversations_added:,} new and {report.conversations_grown:,} grown "
-        f"conversations; {report.messages_known:,} messages were known"
+        f"{report.source}: {verb} {counted(report.messages_added, 'message')} in "
+        f"{report.conversations_added:,} new and "
+        f"{counted(report.conversations_grown, 'grown conversation')}; "
+        f"{counted(report.messages_known, 'message was known', 'messages were known')}"
     )
     if report.messages_forgotten:
-        console.print(
-            f"{report.messages_forgotten:,} messages were forgotten and stay out "
-            "(--allow-again takes them in)",
-            style="yellow",
-        )
+        stay_out = "messages were forgotten and stay out"
+        told = counted(report.messages_forgotten, "message was forgotten and stays out", stay_out)
+        console.print(f"{told} (without --allow-again)", style="yellow")
     if report.without_time:
-        console.print(f"{report.without_time:,} messages have no time", style="yellow")
+        told = counted(report.without_time, "message has no time", "messages have no time")
+        console.print(told, style="yellow")
     for problem in report.problems[:20]:
         line = plain(f"skipped {problem.place}: {problem.reason}")
         console.print(Text(line, style="yellow"))
     if len(report.problems) > 20:
-        console.print(f"and {len(report.problems) - 20} more were skipped", style="yellow")
+        left = counted(len(report.problems) - 20, "more was skipped", "more were skipped")
+        console.print(f"and {left}", style="yellow")
     if report.import_id is not None:
         console.print(f"import {report.import_id}", style="dim")
 
@@ -106,7 +109,12 @@ def erased_rows(erased: ErasureReceipt) -> str:
     """The counts of a receipt by kind of row: "3 messages, 2 turns"."""
     others = ("bytes_before", "bytes_after", "kept_out")
     rows = {f.name: getattr(erased, f.name) for f in fields(erased) if f.name not in others}
-    return ", ".join(f"{count:,} {name}" for name, count in rows.items() if count) or "nothing"
+    told = (
+        counted(count, _ONE_OF.get(name, name.removesuffix("s")), name)
+        for name, count in rows.items()
+        if count
+    )
+    return ", ".join(told) or "nothing"
 
 
 def session_table(
@@ -151,12 +159,12 @@ def session_view(console: Console, view: SessionView) -> None:
 def export_report(console: Console, report: ExportReport) -> None:
     """What an export wrote."""
     console.print(
-        f"{report.sessions:,} sessions in {report.folder}: {report.written:,} written, "
+        f"{counted(report.sessions, 'session')} in {report.folder}: {report.written:,} written, "
         f"{report.unchanged:,} unchanged, {report.removed:,} removed"
     )
     if report.by_rule:
         console.print(
-            f"facts and notes of {report.by_rule:,} sessions are made by rule; "
+            f"facts and notes of {counted(report.by_rule, 'session')} are made by rule; "
             "--make lets the language model make them",
             style="dim",
         )
@@ -171,7 +179,8 @@ def search_result(console: Console, result: SearchResult) -> None:
     for rank, found in enumerate(result.found, start=1):
         console.print(_found_text(rank, found))
     console.print(
-        f"\n{len(result.found)} messages in {result.seconds * 1000:.0f} ms, mode {result.mode}",
+        f"\n{counted(len(result.found), 'message')} in {result.seconds * 1000:.0f} ms, "
+        f"mode {result.mode}",
         style="dim",
     )
 
@@ -190,7 +199,8 @@ def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool
         console.print("stopped by the budget: this answer may be incomplete", style="yellow")
     found = answer.trace
     console.print(
-        f"{found.depth}, {found.sessions_opened} of {found.sessions_total} sessions opened, "
+        f"{found.depth}, {found.sessions_opened} of {counted(found.sessions_total, 'session')} "
+        "opened, "
         f"{found.seconds:.1f} s, {found.model_id or 'no model'}",
         style="dim",
     )
@@ -201,9 +211,10 @@ def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool
 def work_report(console: Console, report: WorkReport) -> None:
     """What was derived."""
     console.print(
-        f"made {report.summaries_made:,} summaries and {report.vectors_made:,} vectors "
-        f"in {report.seconds:.1f} s; open: {report.summaries_open:,} summaries, "
-        f"{report.vectors_open:,} vectors"
+        f"made {counted(report.summaries_made, 'summary', 'summaries')} and "
+        f"{counted(report.vectors_made, 'vector')} in {report.seconds:.1f} s; open: "
+        f"{counted(report.summaries_open, 'summary', 'summaries')}, "
+        f"{counted(report.vectors_open, 'vector')}"
     )
 
 
@@ -291,7 +302,11 @@ def _table(*headers: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for header in headers:
         right = header in ("id", "session", "conversations", "messages")
-        table.add_column(header, justify="right" if right else "left")
+        table.add_column(
+            header,
+            justify="right" if right else "left",
+            overflow="fold" if header == "file" else "ellipsis",  # a path is never cut
+        )
     return table
 
 
@@ -356,15 +371,16 @@ def _totals(trace: Trace) -> Text:
     share = f" ({trace.opened_share:.1%} of all)" if trace.opened_share is not None else ""
     deepest = f", down to L{int(trace.deepest)}" if trace.deepest is not None else ""
     return Text(
-        f"{trace.depth}: {trace.sessions_opened} of {trace.sessions_total} sessions{deepest}; "
-        f"tokens opened: {opened or 'none'}{share}; {trace.model_calls} model calls, "
-        f"{trace.prompt_tokens:,} prompt and {trace.completion_tokens:,} reply tokens"
+        f"{trace.depth}: {trace.sessions_opened} of {counted(trace.sessions_total, 'session')}"
+        f"{deepest}; tokens opened: {opened or 'none'}{share}; "
+        f"{counted(trace.model_calls, 'model call')}, {trace.prompt_tokens:,} prompt and "
+        f"{counted(trace.completion_tokens, 'reply token')}"
     )
 
 
 def _step_line(step: TraceStep) -> Text:
     layer = f" L{int(step.layer)}" if step.layer is not None else ""
-    opened = f", {step.tokens:,} tokens" if step.tokens else ""
+    opened = f", {counted(step.tokens, 'token')}" if step.tokens else ""
     line = Text.assemble((f"{step.tool}{layer}", "cyan"), plain(f" {step.arguments}".rstrip()))
     if step.outcome:
         line.append(plain(f" → {step.outcome}"))

@@ -19,6 +19,7 @@ from localmem.types import (
     PersonOverview,
     PersonView,
 )
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +60,7 @@ def person_view(console: Console, view: PersonView) -> None:
     if one.absorbed:
         console.print(Text(plain(f"merged into them: {', '.join(one.absorbed)}")))
     console.print(
-        f"{one.messages:,} messages in {one.sessions:,} sessions, "
+        f"{counted(one.messages, 'message')} in {counted(one.sessions, 'session')}, "
         f"{moment(one.first_said_at)} to {moment(one.last_said_at)}"
     )
     if view.topics:
@@ -93,8 +94,9 @@ def people_change(console: Console, change: PeopleChange) -> None:
     console.print(
         Text(
             plain(
-                f"{change.messages:,} messages in {change.sessions:,} sessions are now "
-                f"{change.person.name}'s (id {change.person.id}); "
+                f"{counted(change.messages, 'message')} in "
+                f"{counted(change.sessions, 'session')} {'is' if change.messages == 1 else 'are'} "
+                f"now {change.person.name}'s (id {change.person.id}); "
                 "their summaries were made anew by rule"
             )
         )

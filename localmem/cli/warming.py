@@ -11,6 +11,7 @@ import typer
 
 from localmem.cli.shared import JsonFlag, messages, opened, show_result
 from localmem.errors import UsageError
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,11 +34,12 @@ def warm(
     ] = None,
     json_: JsonFlag = False,
 ) -> None:
-    """Let the language model work ahead: better summaries, facts, notes."""
+    """Let the language model work ahead: better summaries, facts, notes, what is told of people."""
     from localmem.jobs.warming import DEFAULT_LAYERS, Wanted
 
     layers = DEFAULT_LAYERS if layer is None else (_layer(layer),)
-    wanted = Wanted(layers, sessions, None if hours is None else hours * 3600)
+    seconds = None if hours is None else hours * 3600
+    wanted = Wanted(layers, sessions, seconds, records=layer is None)
     with opened(context) as memory, _line(quiet=json_) as draw:
         report = memory.warm(wanted, on_progress=draw)
     show_result(report, _print_report, json_=json_)
@@ -99,29 +101,37 @@ def _print_report(console: Console, report: WarmReport) -> None:
         console.print("nothing to do: all that was asked for is there, as far as the model can")
         return
     console.print(
-        f"made {report.summaries_made:,} summaries (kept {report.summaries_kept:,} as they were), "
-        f"facts of {report.sessions_with_facts:,} and notes of {report.sessions_with_notes:,} "
-        f"sessions in {_duration(report.seconds)}"
+        f"made {counted(report.summaries_made, 'summary', 'summaries')} "
+        f"(kept {report.summaries_kept:,} as before), "
+        f"facts of {report.sessions_with_facts:,} and notes of "
+        f"{counted(report.sessions_with_notes, 'session')} in {_duration(report.seconds)}"
     )
+    if report.records_made or report.records_kept:
+        console.print(
+            f"read {report.records_made + report.records_kept:,} messages again for what they tell "
+            f"of people; of {report.records_made:,} it made more"
+        )
     console.print(
-        f"{report.model_id}: {report.cost.evaluated_tokens:,} tokens read, "
+        f"{report.model_id}: {counted(report.cost.evaluated_tokens, 'token')} read, "
         f"{report.cost.completion_tokens:,} written",
         style="dim",
     )
     if report.unread or report.failed:
         console.print(
-            f"{report.unread:,} replies could not be read, {report.failed:,} jobs failed: "
-            "localmem doctor",
+            f"{counted(report.unread, 'reply', 'replies')} could not be read, "
+            f"{counted(report.failed, 'job')} failed: localmem doctor",
             style="yellow",
         )
     if report.left:
-        console.print(f"{report.left:,} turns are left: run it again to go on")
+        left = counted(report.left, "turn is left", "turns are left")
+        console.print(f"{left}: run it again to go on")
 
 
 def _did_nothing(report: WarmReport) -> bool:
     """Whether all was there; what a model could not make is not tried with it again."""
     asked = report.cost.evaluated_tokens + report.cost.completion_tokens
     made = report.summaries_made + report.sessions_with_facts + report.sessions_with_notes
+    made += report.records_made
     return not (asked or made or report.left or report.failed)
 
 

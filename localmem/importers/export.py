@@ -14,6 +14,7 @@ from localmem.importers.parts import parts_of
 from localmem.importers.registry import all_formats, look_alike, recognise
 from localmem.importers.streams import BrokenStreamError, Part
 from localmem.types import ConversationKind, ImportedConversation, ImportProblem
+from localmem.wording import counted
 
 OnBytes = Callable[[int, int], None]
 _SPEAKERS_SHOWN = 20
@@ -111,7 +112,9 @@ class Export:
             except BrokenStreamError as error:
                 yield ImportProblem(document.part.shown, "", f"could not be read: {error}")
         if reading.empty:
-            reading.notices.append(f"{reading.empty} conversations hold no messages")
+            reading.notices.append(
+                f"{counted(reading.empty, 'conversation holds', 'conversations hold')} no messages"
+            )
         if self._passed_over:
             listed = ", ".join(self._passed_over[:_FILES_SHOWN])
             more = ", ..." if len(self._passed_over) > _FILES_SHOWN else ""

@@ -11,6 +11,7 @@ from localmem.jobs.coverage import SummaryQuality, summary_quality
 from localmem.jobs.freshness import session_sources, stale_among
 from localmem.store import Store
 from localmem.types import Finding, ItemCounts, MemoryStats, Verdict
+from localmem.wording import counted
 
 _WASTED_SHARE = 0.5
 _WASTED_BYTES = 50_000_000
@@ -59,23 +60,26 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
 
 def _known_findings(counts: ItemCounts) -> Iterator[Finding]:
     """How much is known of people, and how much of it the messages do not bear out."""
+    unread = "messages are not read yet for what they tell"
     if counts.pending:
         yield Finding(
             Verdict.NOTICE,
             "known",
-            f"{counts.pending:,} messages are not read yet for what they tell of people",
+            counted(counts.pending, "message is not read yet for what it tells", unread)
+            + " of people",
             "localmem work",
         )
     if not counts.items:
         return
     share = counts.unsupported / counts.items
+    name = "names what its" if counts.unsupported == 1 else "name what their"
     rate = 100 * counts.items / max(counts.from_people, 1)
     yield Finding(
         Verdict.NOTICE if share > _MANY_UNSUPPORTED else Verdict.OK,
         "known",
-        f"{counts.items:,} things are known of people ({counts.holding:,} hold now), "
-        f"{rate:.0f} for each 100 of their messages; {counts.unsupported:,} ({share:.1%}) name "
-        "what their message does not",
+        f"{counted(counts.items, 'thing is', 'things are')} known of people "
+        f"({counted(counts.holding, 'holds', 'hold')} now), {rate:.0f} for each 100 of their "
+        f"messages; {counts.unsupported:,} ({share:.1%}) {name} message does not",
         "localmem history TOPIC shows them; localmem retire ID" if counts.unsupported else "",
     )
 
@@ -91,7 +95,8 @@ def _file_findings(path: Path, stats: MemoryStats) -> Iterator[Finding]:
     yield Finding(
         Verdict.OK,
         "memory",
-        f"{path}, {megabytes:.1f} MB, {stats.messages:,} messages in {stats.sessions:,} sessions",
+        f"{path}, {megabytes:.1f} MB, {counted(stats.messages, 'message')} in "
+        f"{counted(stats.sessions, 'session')}",
     )
     if stat.S_IMODE(path.stat().st_mode) & _PRIVATE_MASK:
         yield Finding(
@@ -111,22 +116,23 @@ def _work_findings(stats: MemoryStats) -> Iterator[Finding]:
         yield Finding(
             Verdict.NOTICE,
             "summaries",
-            f"{stats.turns_without_summary:,} turns have no summary yet",
+            f"{counted(stats.turns_without_summary, 'turn has', 'turns have')} no summary yet",
             "localmem work",
         )
     if stats.messages_without_vectors:
         yield Finding(
             Verdict.NOTICE,
             "vectors",
-            f"{stats.messages_without_vectors:,} messages have no vector; "
-            "search finds those by their words only",
+            f"{counted(stats.messages_without_vectors, 'message has', 'messages have')} no "
+            "vector; search finds those by their words only",
             "localmem work",
         )
     if stats.without_time:
         yield Finding(
             Verdict.NOTICE,
             "times",
-            f"{stats.without_time:,} messages have no time, so their relative dates stay open",
+            f"{counted(stats.without_time, 'message has', 'messages have')} no time, so their "
+            "relative dates stay open",
             "nothing to do where the source has none",
         )
     if stats.messages and not (stats.turns_without_summary or stats.messages_without_vectors):
@@ -161,14 +167,15 @@ def _layer_findings(store: Store) -> Iterator[Finding]:
         yield Finding(
             Verdict.NOTICE,
             "layers",
-            f"the facts of {stale:,} sessions were made before the sessions changed",
+            f"the facts of {counted(stale, 'session')} were made before a change",
             "localmem warm --layer L1, or they are made when they are wanted",
         )
     if unread:
         yield Finding(
             Verdict.NOTICE,
             "replies",
-            f"{unread:,} replies of the language model could not be read; none became memory",
+            f"{counted(unread, 'reply', 'replies')} of the language model could not be read; "
+            "none became memory",
             "a larger model errs less: localmem models list",
         )
 
@@ -176,7 +183,7 @@ def _layer_findings(store: Store) -> Iterator[Finding]:
 def _quality_finding(quality: SummaryQuality, coverage: float) -> Finding:
     poor = coverage < _POOR_COVERAGE
     faithful = f", {quality.faithfulness:.0%} the reverse" if quality.faithfulness else ""
-    looked = f"{quality.turns:,} of {quality.turns_total:,} turns"
+    looked = f"{quality.turns:,} of {counted(quality.turns_total, 'turn')}"
     worst = ", ".join(
         f"{one.session.id} “{one.session.title[:_TITLE_CHARACTERS]}” {one.coverage:.0%}"
         for one in quality.worst

@@ -25,6 +25,7 @@ from localmem.types import (
     TurnSummary,
     UnreadReply,
 )
+from localmem.wording import counted
 
 _TURNS_A_CALL = 24
 """Stored after each call: an interruption loses at most so many turns."""
@@ -222,7 +223,7 @@ class _Attempt:
                 layer=Layer.SUMMARY,
                 unit_id=int(first.summary.turn_id),
                 session_id=self.session_id,
-                place=f"{len(window)} turns from turn {first.summary.turn_id}",
+                place=f"{counted(len(window), 'turn')} from turn {first.summary.turn_id}",
                 reason="no JSON with a sentence for each turn",
                 reply=reply.text[:_KEPT_CHARACTERS],
                 provenance=rewriting.provenance_of(first, self.model_id, prompt),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from localmem.types import KeyFact, Layer, Message, Session, SessionView, TurnNote
+from localmem.wording import counted
 
 _LAYER_TITLES = {
     Layer.SUMMARY: "L0: a line for each turn",
@@ -52,7 +53,7 @@ def index_markdown(entries: Iterable[tuple[str, Session]]) -> str:
     """The table of contents: a line for each session with its file."""
     lines = [
         f"- {_day(session)} [{_link_text(session)}]({name}) ({session.source}, "
-        f"{session.message_count} messages)"
+        f"{counted(session.message_count, 'message')})"
         for name, session in entries
     ]
     return "\n".join(["# Memory", "", *lines, ""])

@@ -35,6 +35,7 @@ from localmem.types import (
     Trace,
     TraceStep,
 )
+from localmem.wording import counted
 
 MAX_REPLY_TOKENS = 48
 _DATE_FIT = 2.0
@@ -156,7 +157,7 @@ def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
     outcome.notices += extract.notices
     opened = {one.message.id: one for one in asked.evidence}
     _is_about_another(asked, outcome, [(opened[c.message_id], c) for c in extract.citations])
-    outcome.steps.append(_step("extract", f"{len(asked.evidence)} messages", 0, began))
+    outcome.steps.append(_step("extract", counted(len(asked.evidence), "message"), 0, began))
 
 
 # --- Direct -------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ def _answer_directly(
     outcome.opened = [one.evidence for one in reversed(shown.messages)]
     outcome.opened_tokens = reader.llm.count_tokens(shown.block) if shown.messages else 0
     outcome.steps.append(
-        _step("show", f"{len(shown.messages)} messages", outcome.opened_tokens, began)
+        _step("show", counted(len(shown.messages), "message"), outcome.opened_tokens, began)
     )
     _tell_dropped(outcome, shown, by_budget=by_budget)
     if not asked.evidence:
@@ -323,7 +324,7 @@ def _fall_back(asked: Asked, outcome: _Outcome) -> None:
 def _tell_dropped(outcome: _Outcome, shown: ShownEvidence, *, by_budget: bool) -> None:
     if shown.dropped:
         limit = "budget" if by_budget else "model's context"
-        outcome.notices.append(f"{shown.dropped} messages did not fit the {limit}")
+        outcome.notices.append(f"{counted(shown.dropped, 'message')} did not fit the {limit}")
         outcome.complete = outcome.complete and not by_budget
 
 

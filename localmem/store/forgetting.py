@@ -30,6 +30,7 @@ from localmem.types import (
     Role,
     SessionId,
 )
+from localmem.wording import counted
 
 _SHOWN_SESSIONS = 5
 _LISTED = 10
@@ -247,7 +248,9 @@ def _left_of_person(connection: Connection, person: Participant | None) -> tuple
     )
     if not left:
         return ()
-    return (f"{left:,} messages of others name {person.name} and stay",)
+    name = person.name
+    of_others = f"messages of others name {name} and stay"
+    return (counted(left, f"message of another names {name} and stays", of_others),)
 
 
 def _ids(connection: Connection, query: str, **parameters: str) -> NDArray[np.int64]:

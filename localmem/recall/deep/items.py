@@ -25,6 +25,7 @@ from localmem.recall.evidence import show_evidence, shown_text
 from localmem.recall.refusal import says_not_found
 from localmem.recall.reply import plain_line
 from localmem.types import ChatMessage, Completion, Evidence, Layer, MessageId
+from localmem.wording import counted
 
 MOST_MESSAGES = 20
 MOST_ITEMS = 10
@@ -97,10 +98,12 @@ def list_items(bench: Bench, llm: Llm, evidence: Sequence[Evidence]) -> tuple[It
                 left -= len(group.messages)
                 named += parts_of(reply.text, group, question)
     if left:
-        bench.state.notices.append(f"{left} messages were left out of the list")
+        bench.state.notices.append(
+            f"{counted(left, 'message was', 'messages were')} left out of the list"
+        )
         bench.state.stopped = bench.state.stopped or bench.meter.exhausted() or "seconds"
     items = merged(named, by_all=question.named if question.both else ())
-    bench.note("list_items", f"{len(chosen) - left} messages", _told(items), began, Layer.RAW)
+    bench.note("list_items", counted(len(chosen) - left, "message"), _told(items), began, Layer.RAW)
     return items
 
 

@@ -18,6 +18,7 @@ from localmem.recall.deep.notes import OrganisedNotes
 from localmem.recall.evidence import show_evidence
 from localmem.recall.reply import plain_line
 from localmem.types import ChatMessage
+from localmem.wording import counted
 
 _NOTES_TOKENS = 400
 _ANSWER_TOKENS = 160
@@ -30,7 +31,9 @@ def written_notes(bench: Bench, llm: Llm, notes: OrganisedNotes) -> str:
     messages = _shown(bench, llm, prompt, notes, _NOTES_TOKENS)
     began = time.perf_counter()
     reply = _said(bench, llm, messages, prompt, _NOTES_TOKENS) if messages else ""
-    bench.note("organise_notes", f"{len(notes.facts)} facts", f"{len(reply)} characters", began)
+    bench.note(
+        "organise_notes", counted(len(notes.facts), "fact"), counted(len(reply), "character"), began
+    )
     return "\n".join(line.strip() for line in reply.splitlines() if line.strip())
 
 

@@ -27,6 +27,7 @@ from localmem.types import (
     SessionId,
     TurnNote,
 )
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from localmem.recall.deep.bench import Bench
@@ -104,7 +105,8 @@ def _search(bench: Bench, call: Call) -> Observation:
     fresh = state.merge(found, bench.limits.sessions)
     characters = _open_summaries(bench)
     return Observation(
-        f"{len(found)} messages, {fresh} new, in {len(state.ranked_sessions)} sessions",
+        f"{counted(len(found), 'message')}, {fresh} new, in "
+        f"{counted(len(state.ranked_sessions), 'session')}",
         Layer.SUMMARY,
         characters,
     )
@@ -203,7 +205,9 @@ def _expand_graph(bench: Bench, call: Call) -> Observation:
     fresh = state.merge(placed, bench.limits.sessions)
     characters = _open_summaries(bench)
     return Observation(
-        f"{len(found)} messages near what was found, {fresh} new", Layer.SUMMARY, characters
+        f"{counted(len(found), 'message')} near what was found, {fresh} new",
+        Layer.SUMMARY,
+        characters,
     )
 
 
@@ -225,7 +229,9 @@ def _timeline(bench: Bench, call: Call) -> Observation:
         line = message_line(Evidence(one.message, one.dates, one.hit.score), state.question)
         characters += state.open(one.message.session_id, Layer.RAW, [line]).characters
     days = [f"{one.message.said_at:%d %B %Y}" for one in (dated[0], dated[-1])]
-    return Observation(f"{len(dated)} messages from {days[0]} to {days[1]}", Layer.RAW, characters)
+    return Observation(
+        f"{counted(len(dated), 'message')} from {days[0]} to {days[1]}", Layer.RAW, characters
+    )
 
 
 def _reflect(bench: Bench, call: Call) -> Observation:
@@ -299,7 +305,9 @@ def _opened(
         state.drilled.append(session_id)
     new: View = state.open(session_id, layer, [line for line in lines if line.message_ids])
     telling = sum(line.telling for line in new.lines)
-    return Observation(f"{len(new.lines)} lines, {telling} telling", layer, new.characters)
+    return Observation(
+        f"{counted(len(new.lines), 'line')}, {telling} telling", layer, new.characters
+    )
 
 
 def _best_messages(bench: Bench, session_id: SessionId, query: str, most: int) -> list[Evidence]:

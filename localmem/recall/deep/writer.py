@@ -23,6 +23,7 @@ from localmem.recall.deep.question import is_chained
 from localmem.recall.deep.reasoned import reasoned_answer
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
 from localmem.types import Answer, Budget, Citation, Depth, Layer, SessionId
+from localmem.wording import counted
 
 
 @dataclass(slots=True)
@@ -144,7 +145,8 @@ class Writer:
     def _note(
         self, tool: str, notes: OrganisedNotes, answer: Answer, began: float, draft: str = ""
     ) -> None:
-        shown = f"{len(notes.facts)} messages or facts{', draft' if draft else ''}"
+        shown = counted(len(notes.facts), "message or fact", "messages or facts")
+        shown += ", draft" if draft else ""
         read = sum(len(one.message.text) for one in notes.facts)
         self.bench.note(tool, shown, answer.text, began, Layer.RAW, read)
 
