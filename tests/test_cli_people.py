@@ -55,7 +55,8 @@ def test_people_are_listed_merged_shown_and_split(shown: Shown) -> None:
     listed = shown("people")
     assert listed == shown("people", "list")
     assert "Ben Adler" in listed and "owner" in listed and "2026-03-02" in listed
-    assert "1 message in 1 session is now Anna Berg's (id 1)" in shown("people", "merge", "Anna Berg", "a. berg")
+    merged = shown("people", "merge", "Anna Berg", "a. berg")
+    assert "1 message in 1 session is now Anna Berg's (id 1)" in merged
     view = shown("people", "show", "A. Berg")
     assert "merged into them: A. Berg" in view
     assert "home: Graz" in view
