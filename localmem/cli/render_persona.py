@@ -9,6 +9,7 @@ from rich.text import Text
 
 from localmem.cli.render import plain
 from localmem.participants.known import describe_item, period_words
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +73,8 @@ def _changes(console: Console, found: Sequence[ItemHistory]) -> None:
 
 def _working(state: WorkingState) -> str:
     """ "12 messages in working memory, 40 consolidated (a model bettered 6, left 10 as it was)"."""
-    told = f"{len(state.recent):,} messages in working memory, {state.consolidated:,} consolidated"
+    waiting = counted(len(state.recent), "message")
+    told = f"{waiting} in working memory, {state.consolidated:,} consolidated"
     if state.bettered or state.kept:
         told += f" (a model bettered {state.bettered:,} and left {state.kept:,} as they were)"
     return told
