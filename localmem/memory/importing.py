@@ -53,16 +53,17 @@ def take_in(
     from localmem.jobs.importing import store_export
 
     export = _opened(path, options, on_progress)
-    report = store_export(
-        store,
-        export,
-        shown_path=str(path),
-        started_at=clock.now(),
-        gap=timedelta(hours=gap_h),
-        allow_again=options.allow_again,
-    )
-    if export.owner_name and export.among_people():
-        store.set_owner(export.owner_name)
+    with store.lingering():
+        report = store_export(
+            store,
+            export,
+            shown_path=str(path),
+            started_at=clock.now(),
+            gap=timedelta(hours=gap_h),
+            allow_again=options.allow_again,
+        )
+        if export.owner_name and export.among_people():
+            store.set_owner(export.owner_name)
     return report
 
 

@@ -175,6 +175,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
         """
+        self._upkeep.mend()
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
         if items:
             self._upkeep.regroup()

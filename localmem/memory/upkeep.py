@@ -40,25 +40,28 @@ class Upkeep:
         from localmem.jobs.remembering import derive_items
 
         started = time.perf_counter()
-        before = self.store.stats()
+        tell = Teller(on_progress)
+        made = 0
+        with self.store.lingering():
+            before = self.store.stats()
+            summaries = derive_layer0(
+                self.store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
+            )
+            if items:
+                derive_items(self.store, on_done=tell.of("facts", before.messages, "messages"))
+            if vectors:
+                embedder = self.models.memory_embedder()
+                pending = self.store.count_without_vectors(embedder.model_id)
+                made = derive_vectors(
+                    self.store, embedder, on_done=tell.of("vectors", pending, "messages")
+                )
+            self.finder.save_snapshots()
+            return self._report(summaries, made, started)
+
+    def mend(self) -> None:
+        """Take away what belongs to nothing."""
         if self.store.orphans():
             self.store.remove_orphans()
-        tell = Teller(on_progress)
-        summaries = derive_layer0(
-            self.store, on_done=tell.of("summaries", before.turns_without_summary, "turns")
-        )
-        if items:
-            derive_items(self.store, on_done=tell.of("facts", before.messages, "messages"))
-        made = 0
-        if vectors:
-            embedder = self.models.memory_embedder()
-            pending = self.store.count_without_vectors(embedder.model_id)
-            made = derive_vectors(
-                self.store, embedder, on_done=tell.of("vectors", pending, "messages")
-            )
-        self.finder.save_snapshots()
-        self._keep_small()
-        return self._report(summaries, made, time.perf_counter() - started)
 
     def reindex(self, name: str | None, *, on_progress: OnProgress | None) -> WorkReport:
         """Make all vectors anew with an embedder (None: the one in use), then swap at once.
@@ -81,8 +84,7 @@ class Upkeep:
         self.models.swap_embedder(new)
         self.finder.forget()
         self.finder.save_snapshots()
-        self._keep_small()
-        return self._report(summaries, made, time.perf_counter() - started)
+        return self._report(summaries, made, started)
 
     def settle(self) -> None:
         """After messages went or changed hands: what can be made anew by rule, and the index."""
@@ -123,19 +125,17 @@ class Upkeep:
         if self.store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
             derive_vectors(self.store, embedder)
 
-    def _keep_small(self) -> None:
-        """Write the file anew where much of it is unused."""
+    def _report(self, summaries: int, vectors: int, started: float) -> WorkReport:
+        """What was done; a file much of which is unused is written anew before."""
         from localmem.jobs.checkup import is_wasteful
 
-        if is_wasteful(self.store.stats()):
-            self.store.compact()
-
-    def _report(self, summaries: int, vectors: int, seconds: float) -> WorkReport:
         stats = self.store.stats()
+        if is_wasteful(stats):
+            self.store.compact()
         return WorkReport(
             summaries_made=summaries,
             vectors_made=vectors,
             summaries_open=stats.turns_without_summary,
             vectors_open=stats.messages_without_vectors,
-            seconds=seconds,
+            seconds=time.perf_counter() - started,
         )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cache
 
 from localmem.dates import describe
 from localmem.layers.extractive import prose_of, sentence_spans, source_sha
@@ -479,6 +480,7 @@ def _once(claims: Sequence[Claim]) -> list[Claim]:
     return list(seen.values())
 
 
+@cache
 def _splitter() -> re.Pattern[str]:
     verbs = "|".join(sorted(table().lexicon.verbs))
     return re.compile(_CLAUSE.pattern.replace("{verbs}", verbs))

@@ -33,7 +33,6 @@ from localmem.types import (
     SearchResult,
 )
 
-
 Fetch = Callable[[Sequence[MessageId], float, str], Sequence[FoundMessage]]
 
 
