@@ -7,7 +7,7 @@ BIN := .venv/bin
 DEMO := .demo/memory.duckdb
 export LLM
 
-.PHONY: setup models demo test check lint types contracts clean
+.PHONY: setup models demo screenshots test check lint types contracts clean
 
 setup:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed" >&2; exit 2; }
@@ -19,6 +19,9 @@ models: setup
 demo: models
 	@mkdir -p -m 700 .demo
 	@$(BIN)/localmem --memory $(DEMO) demo
+
+screenshots: models
+	@$(BIN)/python -m benchmarks screenshots
 
 test: models
 	@$(BIN)/python -m pytest -q

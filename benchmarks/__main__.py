@@ -16,6 +16,7 @@ COMMANDS = {
     "speed": ("benchmarks.speed", "importing and finding against their own yardsticks"),
     "ablation": ("benchmarks.ablation", "the deep depth with its parts switched off"),
     "compare": ("benchmarks.compare", "paired intervals between two runs of answers"),
+    "screenshots": ("benchmarks.screenshots", "the pictures of the docs, from the sample history"),
     "engines": ("benchmarks.engines", "language-model engines side by side"),
 }
 

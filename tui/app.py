@@ -1,155 +1,187 @@
-"""The app: one screen to search, ask and read. Work runs in threads; keys never wait for it."""
+"""The app: which screens there are, the keys that hold everywhere, and the eye on the memory.
+
+Wiring only. Work runs in threads, so that keys never wait for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import ClassVar
 
-from rich.text import Text
+from localmem_tui import wording
+from localmem_tui.background import Background
+from localmem_tui.inks import DARK, LIGHT
+from localmem_tui.screens.ask import AskScreen
+from localmem_tui.screens.base import PLACES, MemoryScreen
+from localmem_tui.screens.browse import BrowseScreen
+from localmem_tui.screens.health import HealthScreen
+from localmem_tui.screens.help import HelpScreen
+from localmem_tui.screens.importing import ImportScreen
+from localmem_tui.screens.models import ModelsScreen
+from localmem_tui.screens.people import PeopleScreen
+from localmem_tui.screens.search import SearchScreen
+from localmem_tui.screens.stats import StatsScreen
+from localmem_tui.watch import FileWatch
+from localmem_tui.work import in_thread
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Footer, Header, Input, Label, ListItem, ListView, Static
+from textual.screen import Screen
 
 from localmem.errors import LocalMemError
 from localmem.memory import Memory
-from localmem.types import Answer, Message, SearchResult, Session, SessionView
+from localmem.types import MemoryStats
 
-_Result = TypeVar("_Result")
-
-
-class SessionItem(ListItem):
-    """A line of the list: a found message, or a session."""
-
-    def __init__(self, session: Session, message: Message | None = None) -> None:
-        super().__init__(Label(_line(session, message)))
-        self.session = session
-        self.message = message
+_LOOK_EVERY_S = 0.5
 
 
 class LocalMemApp(App[None]):
-    """Search as you type; Enter asks; choose a line to read its session."""
+    """See, ask, trace and mend one memory."""
 
     TITLE = "localmem"
     CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "focus_query", "Search"),
-        Binding("f2", "show_sessions", "Sessions"),
-        Binding("ctrl+q", "quit", "Quit"),
+        Binding("f1,question_mark", "help", "Help", key_display="F1"),
+        *(
+            Binding(f"{number},alt+{number}", f"go('{name}')", name, show=False)
+            for number, name in enumerate(PLACES, start=1)
+        ),
+        Binding("t", "toggle_theme", "Dark / light", show=False),
+        Binding("ctrl+q", "quit", "Quit", show=False),
     ]
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
-        self._memory = memory
-
-    def compose(self) -> ComposeResult:
-        yield Header()
-        yield Input(placeholder="Type to search; Enter asks the question", id="query")
-        yield Static(id="answer")
-        with Horizontal():
-            yield ListView(id="list")
-            yield VerticalScroll(Static(id="reader"), id="pane")
-        yield Footer()
+        self.memory = memory
+        self.background = Background(memory)
+        self.latencies: list[float] = []
+        self._file_watch = FileWatch(memory.path)
+        self._generation: int | None = None
+        self._is_looking = False
+        screens: dict[str, Callable[[], Screen[None]]] = {
+            "Search": partial(SearchScreen, memory, self.latencies.append),
+            "Ask": partial(AskScreen, memory),
+            "Browse": partial(BrowseScreen, memory),
+            "People": partial(PeopleScreen, memory),
+            "Import": partial(ImportScreen, memory),
+            "Models": partial(ModelsScreen, memory),
+            "Health": partial(HealthScreen, memory, self.background),
+            "Stats": partial(StatsScreen, memory, lambda: self.latencies),
+        }
+        for name, screen in screens.items():
+            self.add_mode(name, screen)
 
     def on_mount(self) -> None:
-        self.query_one("#query", Input).focus()
-        self.load_sessions()
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name
+        self.switch_mode("Search")
+        self.set_interval(_LOOK_EVERY_S, self._look)
+        self._read_generation()
 
-    def action_focus_query(self) -> None:
-        self.query_one("#query", Input).focus()
-
-    def action_show_sessions(self) -> None:
-        self.load_sessions()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if event.value.strip():
-            self.search(event.value)
-        else:
-            self.load_sessions()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            self._say(Text("looking for the answer …", style="dim"))
-            self.ask(event.value)
-
-    def on_list_view_selected(self, event: ListView.Selected) -> None:
-        if isinstance(event.item, SessionItem):
-            self.read(event.item.session, event.item.message)
-
-    @work(thread=True, exclusive=True, group="list")
-    def search(self, query: str) -> None:
-        """Show what a query finds."""
-        self._guarded(lambda: self._memory.search(query), self._show_found)
-
-    @work(thread=True, exclusive=True, group="list")
-    def load_sessions(self) -> None:
-        """Show the newest sessions."""
-        self._guarded(lambda: self._memory.sessions(limit=200), self._show_sessions)
-
-    @work(thread=True, exclusive=True, group="answer")
-    def ask(self, question: str) -> None:
-        """Show the answer to a question, with the messages it rests on."""
-        self._guarded(lambda: self._memory.ask(question), self._show_answer)
-
-    @work(thread=True, exclusive=True, group="reader")
-    def read(self, session: Session, message: Message | None) -> None:
-        """Show a session, from the found message on."""
-        self._guarded(
-            lambda: self._memory.show(session.id), lambda view: self._show_session(view, message)
+    def get_key_display(self, binding: Binding) -> str:
+        """Keys as keyboards write them: F2, Esc."""
+        shown = super().get_key_display(binding)
+        return {"esc": "Esc", "escape": "Esc"}.get(
+            shown, shown.upper() if _is_f_key(shown) else shown
         )
 
-    def _guarded(self, job: Callable[[], _Result], show: Callable[[_Result], object]) -> None:
-        """Do a job in this thread and show its result in the app's; a failure is shown instead."""
-        try:
-            result = job()
-        except LocalMemError as error:
-            cure = f"  {error.hint}" if error.hint else ""
-            self.call_from_thread(self._say, Text(f"{error.message}{cure}", style="red"))
-        else:
-            self.call_from_thread(show, result)
+    # --- Keys and commands ------------------------------------------------------------------
 
-    def _show_found(self, result: SearchResult) -> None:
-        self._say(Text("\n".join(result.notices), style="yellow"))
-        self._fill([SessionItem(f.session, f.message) for f in result.found])
+    async def action_go(self, name: str) -> None:
+        """To a screen, from wherever one is."""
+        while len(self.screen_stack) > 1 and isinstance(self.screen, MemoryScreen):
+            await self.pop_screen()
+        if not isinstance(self.screen, MemoryScreen) and len(self.screen_stack) > 1:
+            return  # a window is open: it is closed first
+        await self.switch_mode(name)
+        self._say_holds()
 
-    def _show_sessions(self, sessions: tuple[Session, ...]) -> None:
-        if not sessions:
-            self._say(Text("This memory is empty. Leave, and: localmem import EXPORT"))
-        self._fill([SessionItem(session) for session in sessions])
+    async def action_ask(self, question: str) -> None:
+        """To Ask, with a question in its line."""
+        await self.action_go("Ask")
+        if isinstance(self.screen, AskScreen):
+            self.screen.hand_over(question)
 
-    def _show_answer(self, answer: Answer) -> None:
-        text = Text(answer.text, style="bold")
-        for number, citation in enumerate(answer.citations, start=1):
-            text.append(f"\n[{number}] {citation.speaker}: {citation.quote}", style="not bold dim")
-        self._say(text)
+    def action_help(self) -> None:
+        """Help about the screen that is shown."""
+        screen = self.screen
+        if isinstance(screen, HelpScreen):
+            return
+        title = getattr(screen, "NAME", "") or type(screen).__name__.removesuffix("Screen")
+        text = getattr(screen, "HELP", "")
+        self.push_screen(HelpScreen(title, text, screen.active_bindings.values()))
 
-    def _show_session(self, view: SessionView, found: Message | None) -> None:
-        text = Text(f"{view.session.title}\n", style="bold")
-        for message in view.messages:
-            is_found = found is not None and message.id == found.id
-            text.append(f"\n{_head(message)}\n", style="cyan" if is_found else "dim")
-            text.append(f"{message.text}\n", style="not bold reverse" if is_found else "not bold")
-        self.query_one("#reader", Static).update(text)
-        self.query_one("#pane", VerticalScroll).scroll_home(animate=False)
+    def action_toggle_theme(self) -> None:
+        """From dark to light and back."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
-    def _fill(self, items: list[SessionItem]) -> None:
-        shown = self.query_one("#list", ListView)
-        shown.clear()
-        shown.extend(items)
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every screen, every key of the one that is shown, and Textual's own commands."""
+        for name in PLACES:
+            yield SystemCommand(f"Go to {name}", "A screen", partial(self._go, name))
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if binding.show and binding.description and active.node is screen:
+                title = f"{binding.description} ({self.get_key_display(binding)})"
+                run = partial(screen.run_action, binding.action)
+                yield SystemCommand(title, f"On {getattr(screen, 'NAME', '') or 'here'}", run)
+        yield SystemCommand("Dark / light", "Change the theme's side", self.action_toggle_theme)
+        yield SystemCommand("Help", "What this screen is for", self.action_help)
+        own = {"Keys", "Maximize", "Minimize"}
+        for command in super().get_system_commands(screen):
+            if command.title not in own:
+                yield command
 
-    def _say(self, text: Text) -> None:
-        self.query_one("#answer", Static).update(text)
+    async def _go(self, name: str) -> None:
+        await self.action_go(name)
+
+    # --- The memory changes -----------------------------------------------------------------
+
+    def _look(self) -> None:
+        if not self._is_looking and self._file_watch.has_changed():
+            self._read_generation()
+
+    def _read_generation(self) -> None:
+        self._is_looking = True
+        self._in_worker()
+
+    @work(thread=True)
+    def _in_worker(self) -> None:
+        in_thread(
+            self,
+            lambda: (self.memory.generation(), self.memory.stats()),
+            done=self._seen,
+            failed=self._unseen,
+        )
+
+    def _seen(self, found: tuple[int, MemoryStats]) -> None:
+        self._is_looking = False
+        generation, stats = found
+        self._holds = (
+            f"{wording.counted(stats.messages, 'message')} · "
+            f"{wording.counted(stats.sessions, 'session')}"
+        )
+        self._say_holds()
+        before, self._generation = self._generation, generation
+        if before is not None and before != generation:
+            for screens in self._screen_stacks.values():
+                for screen in screens:
+                    if isinstance(screen, MemoryScreen):
+                        screen.memory_changed()
+
+    def _unseen(self, error: LocalMemError) -> None:
+        """Busy just now: the next change of the file, or the next look, will do."""
+        self._is_looking = False
+        self.log.warning(error.message)
+
+    def _say_holds(self) -> None:
+        holds = getattr(self, "_holds", "")
+        if isinstance(self.screen, MemoryScreen):
+            self.screen.say_holds(holds)
 
 
-def _line(session: Session, message: Message | None) -> Text:
-    when = session.started_at.strftime("%Y-%m-%d") if session.started_at else "no time"
-    line = Text.assemble((f"{when} ", "dim"), (session.title, "bold"))
-    if message is not None:
-        line.append(f"\n{' '.join(message.text.split())[:160]}")
-    return line
-
-
-def _head(message: Message) -> str:
-    when = message.said_at.strftime("%Y-%m-%d %H:%M") if message.said_at else "no time"
-    return f"{message.speaker}, {when}"
+def _is_f_key(name: str) -> bool:
+    return name[:1] == "f" and name[1:].isdigit()

@@ -1,0 +1,418 @@
+"""People: who is in the memory, what is known of each, with its history, and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from localmem_tui import wording
+from localmem_tui.inks import Inks, inks_of
+from localmem_tui.screens.base import MemoryScreen
+from localmem_tui.screens.dialogs import Field, FormDialog
+from localmem_tui.screens.forget import ForgetDialog, choices_of
+from localmem_tui.screens.reader import ReaderScreen
+from localmem_tui.widgets.rows import Row, Rows
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from localmem.errors import LocalMemError, UsageError
+from localmem.participants.known import describe_item, period_words, subject_words
+from localmem.types import (
+    Correction,
+    Item,
+    ItemHistory,
+    ItemSources,
+    ItemState,
+    PeopleChange,
+    PersonOverview,
+    PersonView,
+    SessionId,
+    SplitChoice,
+)
+
+
+class PeopleScreen(MemoryScreen):
+    """People on the left; of one of them names, what is known, and each thing's history."""
+
+    NAME = "People"
+    HELP = """\
+Who speaks in this memory, and what is known of them. What holds now stands first.
+
+- **Enter** goes to what is known; there the history of the thing under the cursor stands below
+  it, with dates and reasons. **Enter** again opens the message that it rests on.
+- **F2** looks up what is known of a thing ("rent", "job"), with what no longer holds.
+- **c** says what is so instead, **r** lets a thing count no more, **p** pins it.
+- On a person: **m** makes two names one person, **s** makes one name two people (or takes a
+  merge back), **a** gives one more name.
+- **x** shows what forgetting the person would take away.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2,slash", "topic", "Look up", key_display="F2"),
+        Binding("c", "correct", "Correct"),
+        Binding("r", "retire", "Retire"),
+        Binding("p", "pin", "Pin"),
+        Binding("m", "merge", "Merge"),
+        Binding("s", "split", "Split"),
+        Binding("a", "alias", "Alias"),
+        Binding("x,delete", "forget", "Forget"),
+        Binding("escape", "leave", "Back", show=False),
+    ]
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="people"):
+            yield Rows(self._draw_person, id="everybody")
+            with Vertical(id="person"):
+                yield Static(id="who")
+                yield Input(placeholder="Look up: a thing, and Enter", id="topic", compact=True)
+                yield Rows(self._draw_item, id="known")
+                with VerticalScroll(id="history", can_focus=False):
+                    yield Static(id="versions")
+
+    def on_mount(self) -> None:
+        self._sources: ItemSources | None = None
+        self.query_one("#history").border_title = "History"
+        self.query_one("#everybody", Rows).focus()
+        self.refresh_content()
+
+    def refresh_content(self) -> None:
+        self.run_job("people", lambda job: self.memory.people(), self._show_people)
+
+    # --- What is shown ----------------------------------------------------------------------
+
+    def _show_people(self, people: tuple[PersonOverview, ...]) -> None:
+        rows = self.query_one("#everybody", Rows)
+        kept = rows.value
+        rows.set_rows([Row(one, 2) for one in people], at=_same_person(kept))
+        if people:
+            self.say(f"{wording.counted(len(people), 'person')}".replace("persons", "people"))
+            self._read_person()
+        else:
+            self.query_one("#known", Rows).set_rows(())
+            self.query_one("#who", Static).update("")
+            self.query_one("#versions", Static).update("")
+            self.say("nobody yet: press 5, and import a chat history")
+
+    def _read_person(self) -> None:
+        one = self.chosen_person
+        if one is not None:
+            name = str(one.person.id)
+            self.run_job("person", lambda job: self.memory.person(name), self._show_person)
+
+    def _show_person(self, view: PersonView) -> None:
+        inks = inks_of(self.app)
+        self.query_one("#who", Static).update(person_text(view, inks))
+        rows = self.query_one("#known", Rows)
+        kept = rows.value
+        rows.set_rows([Row(item) for item in view.known], at=_same_item(kept))
+        if not view.known:
+            self._sources = None
+            self.query_one("#versions", Static).update(Text("nothing is known of them", inks.dim))
+        else:
+            self._read_item()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Show what is known of a thing; an empty line shows what holds of the person."""
+        one, topic = self.chosen_person, event.value.strip()
+        if not topic or one is None:
+            self._read_person()
+            return
+        # The owner is "I" in what they say: their name would only narrow it.
+        wanted = topic if one.person.is_owner else f"{one.person.name} {topic}"
+        self.run_job("person", lambda job: self.memory.history(wanted), self._show_histories)
+
+    def _show_histories(self, histories: tuple[ItemHistory, ...]) -> None:
+        rows = self.query_one("#known", Rows)
+        rows.set_rows([Row(history.versions[-1]) for history in histories if history.versions])
+        if rows.values:
+            rows.focus()
+            self._read_item()
+        else:
+            self.say("nothing is known of that", tone="warn")
+
+    def action_topic(self) -> None:
+        self.query_one("#topic", Input).focus()
+
+    def _read_item(self) -> None:
+        item = self.chosen_item
+        if item is not None:
+            self.run_job("why", lambda job: self.memory.why(item.id), self._show_sources)
+
+    def _show_sources(self, sources: ItemSources) -> None:
+        self._sources = sources
+        self.query_one("#versions", Static).update(sources_text(sources, inks_of(self.app)))
+        self.query_one("#history", VerticalScroll).scroll_home(animate=False)
+
+    @property
+    def chosen_person(self) -> PersonOverview | None:
+        value = self.query_one("#everybody", Rows).value
+        return value if isinstance(value, PersonOverview) else None
+
+    @property
+    def chosen_item(self) -> Item | None:
+        value = self.query_one("#known", Rows).value
+        return value if isinstance(value, Item) else None
+
+    # --- Keys -------------------------------------------------------------------------------
+
+    def on_rows_highlighted(self, event: Rows.Highlighted) -> None:
+        if event.rows.id == "everybody":
+            self._read_person()
+        else:
+            self._read_item()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """From a person to what is known; from there to the message that it rests on."""
+        if event.rows.id == "everybody":
+            self.query_one("#known", Rows).focus()
+            return
+        sources, item = self._sources, self.chosen_item
+        if sources is None or item is None or sources.item.id != item.id or not sources.messages:
+            return
+        found = sources.messages[-1]
+        words = wording.query_words(describe_item(item))
+        screen = ReaderScreen(self.memory, found.session, at=found.message.id, words=words)
+        self.app.push_screen(screen)
+
+    def action_leave(self) -> None:
+        if self.stop_jobs():
+            return
+        topic = self.query_one("#topic", Input)
+        if topic.value:
+            topic.value = ""
+            self._read_person()
+        self.query_one("#everybody", Rows).focus()
+
+    def action_correct(self) -> None:
+        """Say what is so, instead of the thing under the cursor or of what it is about."""
+        item = self.chosen_item if self.focused is self.query_one("#known", Rows) else None
+        shown = f"instead of: {describe_item(item)}" if item else "what is so, in a sentence"
+        field = Field("text", shown, placeholder="I live in Bergen. / Ana works at Globex.")
+
+        def correct(lines: dict[str, str]) -> str:
+            done = self.memory.correct(lines["text"], instead_of=item.id if item else None)
+            return correction_words(done)
+
+        self._ask_for("Correct", [field], correct)
+
+    def action_retire(self) -> None:
+        """Let the thing under the cursor count no more."""
+        self._order(self.memory.retire, "retired")
+
+    def action_pin(self) -> None:
+        """Let the thing under the cursor stay, whatever messages say later."""
+        self._order(self.memory.pin, "pinned")
+
+    def _order(self, order: Callable[..., ItemHistory], done: str) -> None:
+        item = self.chosen_item
+        if item is None:
+            return
+
+        def told(history: ItemHistory) -> None:
+            self.refresh_content()
+            self.app.notify(f"{done}: {history.subject}")
+
+        self.run_job("order", lambda job: order(item.id), told)
+
+    def action_merge(self) -> None:
+        """Make two names one person."""
+        one = self.chosen_person
+        if one is None:
+            return
+        name = one.person.name
+        others = tuple(other for other in self._names() if other != name)
+        field = Field("other", f"who is also {name}", suggestions=others)
+        self._ask_for(
+            f"Merge into {name}",
+            [field],
+            lambda lines: change_words(self.memory.merge_people(name, _said(lines["other"]))),
+            explanation="Their messages go over. Split with the same name takes it back.",
+        )
+
+    def action_split(self) -> None:
+        """Make one name two people."""
+        one = self.chosen_person
+        if one is None:
+            return
+        name = one.person.name
+        fields = [
+            Field("new", "who the other one is", suggestions=one.absorbed),
+            Field("sessions", "in which sessions they speak", placeholder="12 14, or none"),
+        ]
+
+        def split(lines: dict[str, str]) -> str:
+            choice = SplitChoice(sessions=session_numbers(lines["sessions"]))
+            return change_words(self.memory.split_person(name, choice, _said(lines["new"])))
+
+        self._ask_for(
+            f"Split {name}",
+            fields,
+            split,
+            explanation="Without sessions, a merge with that name is taken back.",
+        )
+
+    def action_alias(self) -> None:
+        """Give one more name."""
+        one = self.chosen_person
+        if one is None:
+            return
+        name = one.person.name
+
+        def alias(lines: dict[str, str]) -> str:
+            person = self.memory.add_alias(name, _said(lines["alias"]))
+            return f"{person.name} is known as {', '.join((person.name, *person.aliases))}"
+
+        self._ask_for(f"One more name for {name}", [Field("alias", "name")], alias)
+
+    def action_forget(self) -> None:
+        """What would go with the person under the cursor."""
+        one = self.chosen_person
+        if one is not None:
+            dialog = ForgetDialog(self.memory, choices_of(person=one.person.name))
+            self.app.push_screen(dialog, lambda gone: self.refresh_content() if gone else None)
+
+    def _ask_for(
+        self,
+        title: str,
+        fields: Sequence[Field],
+        action: Callable[[dict[str, str]], str],
+        *,
+        explanation: str = "",
+    ) -> None:
+        def told(words: str | None) -> None:
+            if words:
+                self.refresh_content()
+                self.app.notify(words)
+
+        dialog = FormDialog(title, fields, action, explanation=explanation)
+        self.app.push_screen(dialog, told)
+
+    def _names(self) -> tuple[str, ...]:
+        values = self.query_one("#everybody", Rows).values
+        return tuple(one.person.name for one in values if isinstance(one, PersonOverview))
+
+    # --- Drawing ----------------------------------------------------------------------------
+
+    def _draw_person(self, value: object, width: int) -> Sequence[Text]:
+        if not isinstance(value, PersonOverview):
+            return ()
+        inks, person = inks_of(self.app), value.person
+        mark = "  owner" if person.is_owner else "  assistant" if person.is_assistant else ""
+        return [
+            Text.assemble((f" {wording.flat(person.name)}", inks.head), (mark, inks.accent)),
+            Text(
+                f"   {value.messages:,} in {wording.counted(value.sessions, 'session')}",
+                inks.dim,
+            ),
+        ]
+
+    def _draw_item(self, value: object, width: int) -> Sequence[Text]:
+        return [item_line(value, inks_of(self.app))] if isinstance(value, Item) else ()
+
+
+def person_text(view: PersonView, inks: Inks) -> Text:
+    """Names, times and topics of a person."""
+    one = view.overview
+    text = Text.assemble((wording.flat(one.person.name), f"bold {inks.plain}"))
+    if one.person.aliases:
+        text.append(f"  also {wording.flat(', '.join(one.person.aliases))}", inks.dim)
+    if one.absorbed:
+        text.append(f"  merged with {wording.flat(', '.join(one.absorbed))}", inks.dim)
+    text.append(f"\n{wording.day(one.first_said_at)} to {wording.day(one.last_said_at)}", inks.dim)
+    if view.topics:
+        topics = ", ".join(word for word, _ in view.topics[:8])
+        text.append(f" · talks about {wording.flat(topics)}", inks.dim)
+    if view.known_total > len(view.known):
+        text.append(f"\n{len(view.known)} of {view.known_total:,} things known", inks.dim)
+    return text
+
+
+def item_line(item: Item, inks: Inks) -> Text:
+    """One thing known: what it is about, what holds."""
+    marks = [str(item.kind)]
+    if item.state is ItemState.PINNED:
+        marks.append("pinned")
+    if item.by_owner:
+        marks.append("by you")
+    if not item.supported:
+        marks.append("unsupported")
+    return Text.assemble(
+        (f" {subject_words(item)}: ", inks.accent),
+        (wording.flat(describe_item(item)), inks.plain),
+        (f"  {', '.join(marks)}", inks.dim),
+    )
+
+
+def sources_text(sources: ItemSources, inks: Inks) -> Text:
+    """The versions of a thing with dates and reasons, then the messages that it rests on."""
+    text = Text()
+    for item in sources.history.versions:
+        mark = "● " if item.holds else "○ "
+        text.append(f"{mark}{wording.flat(describe_item(item))}", inks.plain)
+        when = period_words(item)
+        state = "" if item.state is ItemState.ACTIVE else str(item.state)
+        reason = item.end_reason or item.reason
+        said = f"said {item.confirmations + 1} times" if item.confirmations else ""
+        notes = [wording.flat(note) for note in (when, state, said, reason) if note]
+        text.append(f"  {' · '.join(notes)}\n", inks.dim)
+    for found in sources.messages:
+        message = found.message
+        text.append(
+            f"\n{wording.flat(message.speaker)}, {wording.moment(message.said_at)}, "
+            f"{wording.flat(found.session.title)}\n",
+            inks.head,
+        )
+        text.append(f"{wording.excerpt(message.text, (), characters=240)}\n", inks.plain)
+    return text
+
+
+def correction_words(done: Correction) -> str:
+    """What a correction did."""
+    if not done.histories:
+        return "noted; nothing that was known is about the same"
+    subjects = ", ".join(history.subject for history in done.histories)
+    return f"noted for {done.participant.name}: {subjects}"
+
+
+def change_words(change: PeopleChange) -> str:
+    """What a merge or a split did."""
+    messages = wording.counted(change.messages, "message")
+    return f"{messages} in {wording.counted(change.sessions, 'session')}: {change.person.name}"
+
+
+def session_numbers(text: str) -> tuple[SessionId, ...]:
+    """Numbers of sessions, with spaces or commas between.
+
+    Raises:
+        UsageError: something else stands there.
+    """
+    words = text.replace(",", " ").split()
+    if not all(word.isdigit() for word in words):
+        raise UsageError(f"'{text}' are no session numbers", hint="12 14")
+    return tuple(SessionId(int(word)) for word in words)
+
+
+def _said(text: str) -> str:
+    if not text:
+        raise LocalMemError("there is no name", hint="type one, or press Esc")
+    return text
+
+
+def _same_person(kept: object) -> Callable[[object], bool]:
+    def is_same(other: object) -> bool:
+        return (
+            isinstance(kept, PersonOverview)
+            and isinstance(other, PersonOverview)
+            and kept.person.id == other.person.id
+        )
+
+    return is_same
+
+
+def _same_item(kept: object) -> Callable[[object], bool]:
+    def is_same(other: object) -> bool:
+        return isinstance(kept, Item) and isinstance(other, Item) and kept.id == other.id
+
+    return is_same

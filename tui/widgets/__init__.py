@@ -1,0 +1,1 @@
+"""Parts that several screens use. They know no screen and no app."""
