@@ -1,5 +1,7 @@
 """`python -m benchmarks ablation`: the deep depth with its parts switched off, one by one.
 
+With `--measure retrieval` it is finding alone instead: benchmarks/ablation_retrieval.py.
+
 For each row of APDMem's Tables 4 and 11: how good the answers are against the whole, how much of
 the history was opened and how deep (Figure 2), where errors come from (retrieval or generation),
 how many steps were taken (Appendix D). A controller and an answering model may be told apart
@@ -22,8 +24,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks import ablation_retrieval
 from benchmarks.answer_data import draw
-from benchmarks.datasets import History, Question, load
+from benchmarks.datasets import History, MessageKey, Question, load
 from benchmarks.measures import percentile
 from benchmarks.retrieval import all_messages, export_of, gold_sessions, keys_of
 from benchmarks.scoring import CATEGORY_NAMES, bootstrap_mean, locomo_f1
@@ -41,7 +44,7 @@ from localmem.recall.deep import (
 )
 from localmem.recall.routing import Routes
 from localmem.shelf import ModelShelf
-from localmem.types import Answer, Budget, SessionId
+from localmem.types import Answer, Budget, Message, MessageId, SessionId
 
 WHOLE = "whole"
 ROWS: Mapping[str, Switches] = {
@@ -110,6 +113,17 @@ class _Asked:
     memory: Memory
     people: tuple[str, ...]
     gold: frozenset[SessionId]
+    keys: Mapping[MessageId, MessageKey]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A history's memory with who takes part, its messages, and their keys in the dataset."""
+
+    memory: Memory
+    people: tuple[str, ...]
+    messages: list[Message]
+    keys: dict[MessageId, MessageKey]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +132,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FILE")
     parser.add_argument("--model", default=None, help="answers; name or path; default: rules")
     parser.add_argument("--controller", default=None, metavar="MODEL", help="chooses the steps")
+    parser.add_argument("--measure", choices=["answers", "retrieval"], default="answers")
     parser.add_argument(
         "--rows",
-        default=",".join(ROWS),
+        default="",
         help=f"rows of the table, comma-separated; also {', '.join(_MORE)}",
     )
     parser.add_argument("--kinds", default="", help="question types, comma-separated; default all")
@@ -137,7 +152,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask every question under every row; write figures to OUT, rows to its neighbour .jsonl."""
-    wanted = [name.strip() for name in args.rows.split(",")]
+    if args.measure == "retrieval":
+        with _asked(args) as questions:
+            return ablation_retrieval.run_retrieval(args, [_put(one) for one in questions])
+    wanted = [name.strip() for name in args.rows.split(",")] if args.rows else list(ROWS)
     unknown = [name for name in wanted if name not in (*ROWS, *_MORE)]
     if unknown:
         sys.stderr.write(f"no rows {unknown}; there are {', '.join((*ROWS, *_MORE))}\n")
@@ -256,17 +274,18 @@ def _asked(args: argparse.Namespace) -> Iterator[list[_Asked]]:
             if not kinds or question.kind in kinds
         ]
         drawn = draw(everything, args.limit, args.seed)
-        memories = {
-            history.name: _memory(history, folder, config, stack)
+        stored = {
+            history.name: _stored(history, folder, config, stack)
             for history in {one.name: one for one, _, _ in drawn}.values()
         }
-        yield [_one(history, number, question, *memories[history.name])
-               for history, number, question in drawn]  # fmt: skip
+        yield [
+            _one(f"{history.name}/{number}", question, stored[history.name])
+            for history, number, question in drawn
+        ]
 
 
-def _memory(
-    history: History, folder: Path, config: Config, stack: ExitStack
-) -> tuple[Memory, tuple[str, ...]]:
+def _stored(history: History, folder: Path, config: Config, stack: ExitStack) -> _Stored:
+    """The history's memory, made where it is not there yet."""
     path = folder / f"{history.name.replace('/', '-')}.duckdb"
     memory = stack.enter_context(Memory.open(path, config=config, idle_s=3600.0))
     if memory.stats().messages == 0:
@@ -275,15 +294,18 @@ def _memory(
     people: tuple[str, ...] = ()
     if history.dataset == "locomo":
         people = tuple(sorted({m.speaker for c in history.conversations for m in c.messages}))
-    return memory, people
-
-
-def _one(
-    history: History, number: int, question: Question, memory: Memory, people: tuple[str, ...]
-) -> _Asked:
     messages = all_messages(memory)
-    gold = gold_sessions(question, keys_of(history, messages), messages)
-    return _Asked(f"{history.name}/{number}", question, memory, people, gold)
+    return _Stored(memory, people, messages, keys_of(history, messages))
+
+
+def _one(key: str, question: Question, stored: _Stored) -> _Asked:
+    gold = gold_sessions(question, stored.keys, stored.messages)
+    return _Asked(key, question, stored.memory, stored.people, gold, stored.keys)
+
+
+def _put(asked: _Asked) -> ablation_retrieval.Put:
+    """The question for finding alone."""
+    return ablation_retrieval.Put(asked.key, asked.question, asked.memory, asked.people, asked.keys)
 
 
 @contextmanager

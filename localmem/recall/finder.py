@@ -245,7 +245,7 @@ class Finder:
             same = embedded_by == loaded.model_id
             stages = self._with_facts(asked, loaded, vector if same else None)
             if planned is not None and len(loaded.retriever):
-                graph = self._graph_at(loaded, with_items=asked.routes is Routes.PAPER)
+                graph = self._graph_at(loaded, with_items=asked.routes.is_paper)
                 stages.append(make_stage(planned, asked.routes, graph, about if same else None))
             hits = loaded.retriever.search(
                 query,

@@ -49,9 +49,10 @@ _SEED_FALL = 0.3
 
 
 class Routes(StrEnum):
-    """Which routes a search takes; the last three are there to measure them.
+    """Which routes a search takes; all but ON and OFF are there to measure them.
 
-    PAPER plans and fuses as AdaMem does. NO_GRAPH and NO_FUSION leave that part of it out.
+    PAPER plans and fuses as AdaMem does. NO_GRAPH and NO_FUSION leave that part out; the other two
+    leave a part out of PAPER: the graph, and the filter by the person asked about.
     """
 
     ON = "on"
@@ -59,6 +60,13 @@ class Routes(StrEnum):
     PAPER = "adamem"
     NO_GRAPH = "no-graph"
     NO_FUSION = "no-fusion"
+    PAPER_NO_GRAPH = "adamem-no-graph"
+    PAPER_NO_TARGET = "adamem-no-target"
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether it is planned and fused as AdaMem does, perhaps with a part left out."""
+        return self in (Routes.PAPER, Routes.PAPER_NO_GRAPH, Routes.PAPER_NO_TARGET)
 
 
 def routes_named(name: str) -> Routes:
@@ -162,7 +170,7 @@ def needs_stage(planned: Plan, routes: Routes) -> bool:
     """Whether the route changes anything."""
     if routes is Routes.OFF:
         return False
-    return routes in (Routes.PAPER, Routes.NO_FUSION) or planned.terms != NOTHING
+    return routes.is_paper or routes is Routes.NO_FUSION or planned.terms != NOTHING
 
 
 def _with_terms(ranking: Ranking, planned: Plan, graph: Graph, about: Floats | None) -> Staged:
@@ -193,8 +201,10 @@ def _as_paper(ranking: Ranking, planned: Plan, routes: Routes, graph: GraphInTim
     corpus = ranking.corpus
     best = ranking.best(_DEEP)
     ranked = [MessageId(number) for number in corpus.message_ids[best].tolist()]
-    wanted = route.use_graph or (route.graph_if_few and len(ranked) < LEAST_FOUND)
-    owners = _owners(planned.target)
+    wanted = routes is not Routes.PAPER_NO_GRAPH and (
+        route.use_graph or (route.graph_if_few and len(ranked) < LEAST_FOUND)
+    )
+    owners = None if routes is Routes.PAPER_NO_TARGET else _owners(planned.target)
     found: dict[MessageId, float] = {}
     if wanted:
         how = Expansion(route.hops, route.priors, owners, backward_weaker=False)
