@@ -105,11 +105,16 @@ class Materialiser:
         store: Store,
         model: Callable[[], LayerModel | None],
         *,
+        on_facts: Callable[[], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`model` loads the model for layers; None, or ModelError: layers are made by rule."""
+        """`model` loads the model for layers; None, or ModelError: layers are made by rule.
+
+        `on_facts` hears that L1 of a session was stored.
+        """
         self._store = store
         self._model = model
+        self._on_facts = on_facts
         self._monotonic = monotonic
         self._paces: dict[str, float] = {}
         self._cache = LayerCache(store)
@@ -239,6 +244,8 @@ class Materialiser:
                 made = MadeFacts(source.session.id, facts, wanted)
         if made is not None:
             self._store.put_facts(made, seen=source.seen)
+            if self._on_facts is not None:
+                self._on_facts()
         return made
 
     def _list_facts(

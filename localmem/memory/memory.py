@@ -82,6 +82,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             self._models.embedder_or_none,
             weights=config.search.weights,
             routes=config.search.routes,
+            facts=config.search.facts,
         )
         self._upkeep = Upkeep(store, self._models, finder)
         self._warming = WarmingUp(
@@ -157,7 +158,9 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
 
         with self._models.lock:
             if self._layers is None:
-                self._layers = Materialiser(self._store, self._models.for_layers)
+                self._layers = Materialiser(
+                    self._store, self._models.for_layers, on_facts=self._embed_facts
+                )
             return self._layers
 
     @property
@@ -177,6 +180,8 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         """
         self._upkeep.mend()
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
+        if vectors:
+            self._embed_facts()
         if items:
             self._upkeep.regroup()
         return report
@@ -189,7 +194,9 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         Raises:
             ModelNotFoundError: the embedder is not on this machine.
         """
-        return self._upkeep.reindex(embedder, on_progress=on_progress)
+        report = self._upkeep.reindex(embedder, on_progress=on_progress)
+        self._embed_facts()
+        return report
 
     def warm(
         self,
@@ -372,6 +379,11 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         from localmem.jobs.checkup import examine_memory
 
         return (*examine_memory(self._store), *self._models.examine())
+
+    def _embed_facts(self) -> None:
+        """Where facts are searched, they are found by their vectors too."""
+        if self._config.search.facts == "on":
+            self._upkeep.embed_facts()
 
 
 def _make_folder(memory: Path) -> None:

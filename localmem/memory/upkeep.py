@@ -125,6 +125,14 @@ class Upkeep:
         if self.store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
             derive_vectors(self.store, embedder)
 
+    def embed_facts(self) -> None:
+        """Vectors for facts that a model made, where the memory has an embedder that is here."""
+        from localmem.jobs.embedding_facts import derive_fact_vectors
+
+        embedder = self.embedder_here()
+        if embedder is not None:
+            derive_fact_vectors(self.store, embedder)
+
     def _report(self, summaries: int, vectors: int, started: float) -> WorkReport:
         """What was done; a file much of which is unused is written anew before."""
         from localmem.jobs.checkup import is_wasteful
