@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from localmem.jobs.bettering import RecordUpgrade, Segment
 from localmem.jobs.deriving import derive_layer0
 from localmem.jobs.freshness import fresh_facts
 from localmem.jobs.queue import Job, JobQueue, Questions
+from localmem.jobs.remembering import derive_items
 from localmem.jobs.summarising import SummaryUpgrade
 from localmem.ports import Llm
 from localmem.store import Store
@@ -62,11 +64,15 @@ class LayerMaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to warm: these layers, of so many sessions (None: all), for so long (None: no limit)."""
+    """What to warm: these layers, of so many sessions (None: all), for so long (None: no limit).
+
+    `records`: what messages tell of people is read again too, where it left working memory.
+    """
 
     layers: Collection[Layer] = DEFAULT_LAYERS
     sessions: int | None = None
     seconds: float | None = None
+    records: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Warming:
         self._wanted = wanted
         self._monotonic = monotonic
         self._upgrade = SummaryUpgrade(store, model_key=model.key, windows=model.windows)
+        self._records = RecordUpgrade(store, model_key=model.key)
         self._with_facts = 0
         self._with_notes = 0
 
@@ -111,6 +118,8 @@ class Warming:
     ) -> JobQueue:
         """Find what is open. No model is loaded for that."""
         derive_layer0(self._store)
+        if self._wanted.records:
+            derive_items(self._store)
         return JobQueue(
             list(self._jobs()),
             questions,
@@ -133,26 +142,35 @@ class Warming:
             summaries_kept=tally.kept,
             sessions_with_facts=self._with_facts,
             sessions_with_notes=self._with_notes,
-            unread=tally.unread,
+            unread=tally.unread + self._records.tally.unread,
             failed=status.failed,
             left=status.total - status.done,
             cost=status.cost,
             seconds=self._monotonic() - began,
             model_id=self._model.key if status.total else None,
+            records_made=self._records.tally.made,
+            records_kept=self._records.tally.kept,
         )
 
     def _jobs(self) -> Iterator[Job]:
-        """The most useful session first, and of each session L0, then L1, then L2."""
+        """The most useful session first, and of each L0, then L1, then L2, then its records."""
         layers = sorted(self._wanted.layers)
         with self._store.reading():
             sessions = self._store.sessions()
             opened = self._store.opened_counts()
         open_turns = self._upgrade.open_turns() if Layer.SUMMARY in layers else {}
         done = fresh_facts(self._store, self._model.key) if Layer.FACTS in layers else frozenset()
+        segments = self._open_segments()
         ordered = by_utility(sessions, opened)[: self._wanted.sessions]
         for place, (session, utility) in enumerate(ordered):
+            first = (len(layers) + 1) * place
+            for several in segments.get(session.id, ()):
+                name = f"records of participant {several.participant_id}"
+                run = self._better(several)
+                number = first + len(layers)
+                yield Job(name, len(several.open_ids), run, 0, utility, number)
             for layer in layers:
-                number = len(layers) * place + layers.index(layer)
+                number = first + layers.index(layer)
                 if layer is Layer.SUMMARY and open_turns.get(session.id):
                     size, run = open_turns[session.id], self._summaries(session)
                 elif layer is Layer.FACTS and session.id not in done:
@@ -162,6 +180,18 @@ class Warming:
                 else:
                     continue
                 yield Job(f"L{int(layer)} of session {session.id}", size, run, 0, utility, number)
+
+    def _open_segments(self) -> Mapping[SessionId, list[Segment]]:
+        """What left working memory and is open, by the session that it ended in."""
+        found: dict[SessionId, list[Segment]] = {}
+        for one in self._records.open_segments() if self._wanted.records else ():
+            found.setdefault(one.session_id, []).append(one)
+        return found
+
+    def _better(self, segment: Segment) -> Callable[[Check, OnPart], LayerCost]:
+        return lambda check, told: self._records.run(
+            segment, self._model.load(), check=check, on_done=told
+        )
 
     def _summaries(self, session: Session) -> Callable[[Check, OnPart], LayerCost]:
         return lambda check, told: self._upgrade.run(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from localmem.jobs.turns import Turns
 from localmem.memory.models import LoadedModels
 from localmem.memory.opened import OpenedSessions
+from localmem.ports import Llm
 from localmem.store import Store
 from localmem.types import ModelRole, QueueStatus, WarmReport
 
@@ -36,20 +37,27 @@ class WarmingUp:
         on_progress: Callable[[QueueStatus], None] | None,
         stop: Callable[[], bool] | None,
     ) -> WarmReport:
-        """Make layers and decide claims, until all is done or `stop` says True.
+        """Make layers and records, decide claims, name topics: until it is done or `stop` is True.
 
         Raises:
             ModelError: there is no language model that writes better layers than the rules do.
         """
         from localmem.jobs.deciding import decide_claims
+        from localmem.jobs.personas import name_topics, renew_personas
+
+        def stopped() -> bool:
+            return (stop is not None and stop()) or self.turns.is_wanted
+
+        def llm() -> Llm:
+            return self.models.llm(ModelRole.LAYERS)
 
         warming = self._warming(wanted)
         report = warming.run(warming.prepare(self.turns, on_change=on_progress, stop_when=stop))
-        decide_claims(
-            self.store,
-            lambda: self.models.llm(ModelRole.LAYERS),
-            stop=lambda: (stop is not None and stop()) or self.turns.is_wanted,
-        )
+        decide_claims(self.store, llm, stop=stopped)
+        if (wanted is None or wanted.records) and not stopped():
+            model_id = self.store.active_embedder()
+            renew_personas(self.store, self.models.embedder_or_none(model_id) if model_id else None)
+            name_topics(self.store, llm, stop=stopped)
         return report
 
     def warmer(self, wanted: Wanted | None, *, idle_s: float) -> Warmer:

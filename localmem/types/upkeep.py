@@ -105,6 +105,7 @@ class QueueStatus:
 class WarmReport:
     """What warming made. `summaries_kept` are L0 lines that the model did not better.
 
+    `records_made` and `records_kept` are the same for what messages tell of people.
     `unread` counts replies that could not be read. `left` counts the turns, once for each layer,
     that are still open; 0 with nothing made: there was nothing to do.
     """
@@ -119,6 +120,8 @@ class WarmReport:
     cost: LayerCost
     seconds: float
     model_id: str | None
+    records_made: int = 0
+    records_kept: int = 0
 
 
 class Verdict(StrEnum):
