@@ -11,6 +11,7 @@ import typer
 
 from localmem.cli.shared import JsonFlag, messages, opened, show_result
 from localmem.errors import UsageError
+from localmem.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,9 +101,10 @@ def _print_report(console: Console, report: WarmReport) -> None:
         console.print("nothing to do: all that was asked for is there, as far as the model can")
         return
     console.print(
-        f"made {report.summaries_made:,} summaries (kept {report.summaries_kept:,} as they were), "
-        f"facts of {report.sessions_with_facts:,} and notes of {report.sessions_with_notes:,} "
-        f"sessions in {_duration(report.seconds)}"
+        f"made {counted(report.summaries_made, 'summary', 'summaries')} "
+        f"(kept {report.summaries_kept:,} as before), "
+        f"facts of {report.sessions_with_facts:,} and notes of "
+        f"{counted(report.sessions_with_notes, 'session')} in {_duration(report.seconds)}"
     )
     if report.records_made or report.records_kept:
         console.print(
@@ -110,18 +112,19 @@ def _print_report(console: Console, report: WarmReport) -> None:
             f"of people; of {report.records_made:,} it made more"
         )
     console.print(
-        f"{report.model_id}: {report.cost.evaluated_tokens:,} tokens read, "
+        f"{report.model_id}: {counted(report.cost.evaluated_tokens, 'token')} read, "
         f"{report.cost.completion_tokens:,} written",
         style="dim",
     )
     if report.unread or report.failed:
         console.print(
-            f"{report.unread:,} replies could not be read, {report.failed:,} jobs failed: "
-            "localmem doctor",
+            f"{counted(report.unread, 'reply', 'replies')} could not be read, "
+            f"{counted(report.failed, 'job')} failed: localmem doctor",
             style="yellow",
         )
     if report.left:
-        console.print(f"{report.left:,} turns are left: run it again to go on")
+        left = counted(report.left, "turn is left", "turns are left")
+        console.print(f"{left}: run it again to go on")
 
 
 def _did_nothing(report: WarmReport) -> bool:
