@@ -321,18 +321,41 @@ class _View:
         )
         self.has_vector: Bools = np.zeros(len(corpus), np.bool_)
         self.has_vector[self._filled] = True
-        self._dated: Bools | None = None
+        self._spans: Ints | None = None
 
     def dated(self, days: Mapping[int, Sequence[DayRange]]) -> Bools:
         """Rows whose words name a time."""
-        if self._dated is None:
-            named = [bool(days.get(number)) for number in self.corpus.message_ids.tolist()]
-            self._dated = np.array(named, np.bool_)
-        return self._dated
+        named = np.zeros(len(self.corpus), np.bool_)
+        named[self._named(days)[:, 0]] = True
+        return named
+
+    def dated_within(
+        self, days: Mapping[int, Sequence[DayRange]], asked: Sequence[ResolvedDate]
+    ) -> Bools:
+        """Rows said on, or speaking of, days that a question names."""
+        dated = np.zeros(len(self.corpus), np.bool_)
+        for resolved in asked:
+            since, until = resolved.start.toordinal(), resolved.end.toordinal()
+            dated |= (self.corpus.days >= since) & (self.corpus.days <= until)
+            rows, first, last = self._named(days).T
+            dated[rows[(first <= until) & (last >= since)]] = True
+        return dated
 
     def forget_dated(self) -> None:
         """The days of some rows have changed."""
-        self._dated = None
+        self._spans = None
+
+    def _named(self, days: Mapping[int, Sequence[DayRange]]) -> Ints:
+        """int64 (days named, 3): row, first day and last day of each, as ordinals."""
+        if self._spans is None:
+            rows = enumerate(self.corpus.message_ids.tolist())
+            found = [
+                (row, start.toordinal(), end.toordinal())
+                for row, number in rows
+                for start, end in days.get(number, ())
+            ]
+            self._spans = np.array(found, np.int64).reshape(-1, 3)
+        return self._spans
 
     def cosines(
         self, query: Floats | None
@@ -367,25 +390,9 @@ def _measured(
     corpus, asked = view.corpus, words(query)
     named_speakers = np.array([names_in(asked, s) for s in corpus.speakers], np.bool_)
     named = named_speakers[corpus.speaker_codes] & corpus.among_people
-    dated = _dated(corpus, days, question_dates)
+    dated = view.dated_within(days, question_dates)
     signals = measure(corpus, base, named=named, dated=dated)
     return signals, features(corpus, base, signals, asked, features_wanted)
-
-
-def _dated(
-    corpus: Corpus, days: Mapping[int, Sequence[DayRange]], asked: Sequence[ResolvedDate]
-) -> Bools:
-    """Rows said on, or speaking of, days that the question names."""
-    dated = np.zeros(len(corpus), np.bool_)
-    for resolved in asked:
-        since, until = resolved.start.toordinal(), resolved.end.toordinal()
-        dated |= (corpus.days >= since) & (corpus.days <= until)
-    if asked and days:
-        for place, message_id in enumerate(corpus.message_ids.tolist()):
-            spans = days.get(message_id, ())
-            if any(s <= r.end and e >= r.start for s, e in spans for r in asked):
-                dated[place] = True
-    return dated
 
 
 def _allowed(corpus: Corpus, limits: SearchFilter) -> Bools:
