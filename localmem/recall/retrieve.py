@@ -7,23 +7,23 @@ the store or loads a model.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localmem.errors import UsageError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.keyword import KeywordIndex
+from localmem.index.kinds import approximate, vectors_of
 from localmem.index.vector import ExactVectors, VectorIndex
 from localmem.ports import FloatMatrix
-from localmem.recall.corpus import NO_DAY, Bools, Corpus, CorpusRow, Floats, Ints
+from localmem.recall.corpus import Corpus, CorpusRow, Floats
 from localmem.recall.fusion_features import features
-from localmem.recall.ranking import Ranking, Stage, Staged
+from localmem.recall.ranking import Ranking, Stage
+from localmem.recall.scored import Scored, allowed_rows, best_hits
 from localmem.recall.signals import BaseScores, measure, names_in
 from localmem.recall.snapshots import rows_from_bytes, rows_to_bytes
 from localmem.recall.summaries import SummaryIndex
+from localmem.recall.view import CorpusView, DayRange
 from localmem.types import (
     Hit,
     Message,
@@ -44,8 +44,6 @@ _LEAST_COSINE = 0.3
 """Below it a vector alone is no evidence: with MiniLM, words that a history knows nothing of come
 this near to its nearest message."""
 
-DayRange = tuple[date, date]
-
 
 class Retriever:
     """Finds messages. Not safe for concurrent calls: one lock each.
@@ -62,7 +60,7 @@ class Retriever:
         self._summaries = SummaryIndex()
         self._days: dict[int, tuple[DayRange, ...]] = {}
         self._weights = weights
-        self._view: _View | None = None
+        self._view: CorpusView | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -105,7 +103,7 @@ class Retriever:
         if self._vectors is None:
             self._vectors = ExactVectors(model_id, vectors.shape[1])
         if len(self._vectors) + len(message_ids) > HNSW_FROM:
-            self._vectors = _approximate(self._vectors)
+            self._vectors = approximate(self._vectors)
         self._vectors.add([int(m) for m in message_ids], vectors)
         self._view = None
 
@@ -165,8 +163,8 @@ class Retriever:
             scored = self._staged(view, scored, stage) if stage is not None else scored
         else:
             scored = self._plain(view, base, query, mode)
-        allowed = _allowed(view.corpus, limits or SearchFilter())
-        return _hits(view.corpus, scored, allowed, mode, k)
+        allowed = allowed_rows(view.corpus, limits or SearchFilter())
+        return best_hits(view.corpus, scored, allowed, mode, k)
 
     def measured(
         self,
@@ -206,7 +204,7 @@ class Retriever:
         retriever._rows = {int(r.message_id): r for r in rows_from_bytes(parts["rows"])}
         retriever._keywords = KeywordIndex.from_bytes(parts["keywords"])
         if "vectors" in parts and model_id:
-            retriever._vectors = _vectors_of(parts["vectors"], model_id, dimension)
+            retriever._vectors = vectors_of(parts["vectors"], model_id, dimension)
         if "summary_sentences" in parts:
             retriever._summaries = SummaryIndex.from_bytes(dict(parts))
         return retriever
@@ -217,12 +215,12 @@ class Retriever:
             for message_id in message_ids:
                 self._rows.pop(message_id, None)
 
-    def _current_view(self) -> _View:
+    def _current_view(self) -> CorpusView:
         if self._view is None:
-            self._view = _View(Corpus(self._rows.values()), self._keywords, self._vectors)
+            self._view = CorpusView(Corpus(self._rows.values()), self._keywords, self._vectors)
         return self._view
 
-    def _base_scores(self, view: _View, query: str, embed_query: Floats | None) -> BaseScores:
+    def _base_scores(self, view: CorpusView, query: str, embed_query: Floats | None) -> BaseScores:
         terms = self._keywords.terms(query)
         asked = self._keywords.query_terms(query)
         parts = self._keywords.contributions(terms)[:, view.keyword_rows]
@@ -232,8 +230,8 @@ class Retriever:
         )
 
     def _learned(
-        self, view: _View, base: BaseScores, query: str, question_dates: Sequence[ResolvedDate]
-    ) -> _Scored:
+        self, view: CorpusView, base: BaseScores, query: str, question_dates: Sequence[ResolvedDate]
+    ) -> Scored:
         if self._weights is None:
             self._weights = load_weights()
         model = self._weights.keyword if base.best is None else self._weights.full
@@ -243,9 +241,9 @@ class Retriever:
         inputs, weights = model.inputs(signals), model.question_weights(question)
         around = signals["keyword_window"] > 0
         near = around if base.best is None else around | (base.best >= _LEAST_COSINE)
-        return _Scored(weights @ inputs, near, model.signals, inputs, weights)
+        return Scored(weights @ inputs, near, model.signals, inputs, weights)
 
-    def _staged(self, view: _View, scored: _Scored, stage: Stage) -> _Scored:
+    def _staged(self, view: CorpusView, scored: Scored, stage: Stage) -> Scored:
         staged = stage(
             Ranking(
                 corpus=view.corpus,
@@ -257,129 +255,24 @@ class Retriever:
         )
         return scored.after(staged)
 
-    def _plain(self, view: _View, base: BaseScores, query: str, mode: str) -> _Scored:
+    def _plain(self, view: CorpusView, base: BaseScores, query: str, mode: str) -> Scored:
         keyword = base.terms.sum(axis=0, dtype=np.float32)
         if mode == "bm25":
-            return _Scored(keyword, keyword > 0, ("keyword",), keyword[None])
+            return Scored(keyword, keyword > 0, ("keyword",), keyword[None])
         if mode == "dense":
             best = np.zeros(len(keyword), np.float32) if base.best is None else base.best
-            return _Scored(best, view.has_vector, ("vector",), best[None])
+            return Scored(best, view.has_vector, ("vector",), best[None])
         found = self._summaries.scores(query, view.corpus, base.best)
         own = keyword if base.best is None else keyword + base.best
         # Within a turn the messages stand in the order of their own scores.
         order = np.argsort(np.argsort(own, kind="stable"), kind="stable")
         score = found.turns.astype(np.float64) + found.boosts + order * 1e-9
         parts = np.stack([found.turns, found.boosts])
-        return _Scored(score, found.turns > 0, ("turn", "boost"), parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """A score for each row, which rows have evidence at all, and what the score is made of:
-    `names` of `inputs` (names, rows), times `weights` (names,) where there are any."""
-
-    scores: Floats | NDArray[np.float64]
-    evident: Bools
-    names: tuple[str, ...]
-    inputs: Floats
-    weights: Floats | None = None
-
-    def after(self, staged: Staged) -> _Scored:
-        """The same with what a stage made of it."""
-        if not staged.parts or self.weights is None:
-            return replace(self, scores=staged.scores, evident=staged.evident)
-        names = (*self.names, *staged.parts)
-        inputs = np.vstack([self.inputs, *staged.parts.values()])
-        ones = np.ones(len(staged.parts), np.float32)
-        return _Scored(
-            staged.scores, staged.evident, names, inputs, np.concatenate([self.weights, ones])
-        )
-
-    def parts(self, rows: Ints) -> list[dict[str, float]]:
-        """What each signal adds to the score of each of the rows."""
-        values = self.inputs[:, rows].T.astype(np.float64)
-        if self.weights is not None:
-            values *= self.weights
-        return [dict(zip(self.names, line, strict=True)) for line in values.round(4).tolist()]
-
-
-class _View:
-    """The corpus with the places of its rows in the indexes, made anew after a change."""
-
-    def __init__(self, corpus: Corpus, keywords: KeywordIndex, vectors: VectorIndex | None) -> None:
-        self.corpus = corpus
-        place = {message_id: row for row, message_id in enumerate(keywords.ids)}
-        self.keyword_rows = np.array([place[int(m)] for m in corpus.message_ids], np.int64)
-        self._vectors = vectors
-        places = np.zeros(0, np.int64) if vectors is None else corpus.places(vectors.ids)
-        self._is_one_each = np.array_equal(places, np.arange(len(corpus)))
-        known = np.flatnonzero(places >= 0)
-        # The chunks of a row side by side, in their order.
-        self._order = known[np.argsort(places[known], kind="stable")]
-        self._filled, self._starts, self._counts = np.unique(
-            places[self._order], return_index=True, return_counts=True
-        )
-        self.has_vector: Bools = np.zeros(len(corpus), np.bool_)
-        self.has_vector[self._filled] = True
-        self._spans: Ints | None = None
-
-    def dated(self, days: Mapping[int, Sequence[DayRange]]) -> Bools:
-        """Rows whose words name a time."""
-        named = np.zeros(len(self.corpus), np.bool_)
-        named[self._named(days)[:, 0]] = True
-        return named
-
-    def dated_within(
-        self, days: Mapping[int, Sequence[DayRange]], asked: Sequence[ResolvedDate]
-    ) -> Bools:
-        """Rows said on, or speaking of, days that a question names."""
-        dated = np.zeros(len(self.corpus), np.bool_)
-        for resolved in asked:
-            since, until = resolved.start.toordinal(), resolved.end.toordinal()
-            dated |= (self.corpus.days >= since) & (self.corpus.days <= until)
-            rows, first, last = self._named(days).T
-            dated[rows[(first <= until) & (last >= since)]] = True
-        return dated
-
-    def forget_dated(self) -> None:
-        """The days of some rows have changed."""
-        self._spans = None
-
-    def _named(self, days: Mapping[int, Sequence[DayRange]]) -> Ints:
-        """int64 (days named, 3): row, first day and last day of each, as ordinals."""
-        if self._spans is None:
-            rows = enumerate(self.corpus.message_ids.tolist())
-            found = [
-                (row, start.toordinal(), end.toordinal())
-                for row, number in rows
-                for start, end in days.get(number, ())
-            ]
-            self._spans = np.array(found, np.int64).reshape(-1, 3)
-        return self._spans
-
-    def cosines(
-        self, query: Floats | None
-    ) -> tuple[Floats, Floats, Floats] | tuple[None, None, None]:
-        """Best chunk's, mean and first chunk's cosine of each row; a row without a vector gets
-        the mean of the others. None where there is no query vector or no vectors."""
-        if query is None or self._vectors is None or not len(self._filled):
-            return None, None, None
-        scores = self._vectors.scores(query)
-        if self._is_one_each:
-            return scores, scores, scores
-        scores = scores[self._order]
-        best, mean, first = (np.zeros(len(self.corpus), np.float32) for _ in range(3))
-        best[self._filled] = np.maximum.reduceat(scores, self._starts)
-        mean[self._filled] = np.add.reduceat(scores, self._starts) / self._counts
-        first[self._filled] = scores[self._starts]
-        if len(self._filled) < len(self.corpus):
-            for values in (best, mean, first):
-                values[~self.has_vector] = values[self._filled].mean()
-        return best, mean, first
+        return Scored(score, found.turns > 0, ("turn", "boost"), parts)
 
 
 def _measured(
-    view: _View,
+    view: CorpusView,
     base: BaseScores,
     query: str,
     days: Mapping[int, Sequence[DayRange]],
@@ -393,57 +286,3 @@ def _measured(
     dated = view.dated_within(days, question_dates)
     signals = measure(corpus, base, named=named, dated=dated)
     return signals, features(corpus, base, signals, asked, features_wanted)
-
-
-def _allowed(corpus: Corpus, limits: SearchFilter) -> Bools:
-    allowed = np.ones(len(corpus), np.bool_)
-    if limits.participant is not None:
-        wanted = limits.participant.casefold()
-        same = np.array([s.casefold() == wanted for s in corpus.speakers], np.bool_)
-        allowed &= same[corpus.speaker_codes]
-    if limits.source is not None:
-        allowed &= np.array([r.source == limits.source for r in corpus.rows], np.bool_)
-    if limits.since is not None:
-        allowed &= corpus.days >= limits.since.toordinal()
-    if limits.until is not None:
-        allowed &= (corpus.days <= limits.until.toordinal()) & (corpus.days != NO_DAY)
-    return allowed
-
-
-def _hits(corpus: Corpus, scored: _Scored, allowed: Bools, mode: str, k: int) -> list[Hit]:
-    rows = np.flatnonzero(allowed & scored.evident)
-    scores = scored.scores[rows]
-    if len(rows) > k:
-        least = np.partition(scores, len(rows) - k)[len(rows) - k]
-        rows = rows[scores >= least]
-        scores = scored.scores[rows]
-    order = np.lexsort((corpus.message_ids[rows], -scores))[:k]
-    best = rows[order]
-    ids, values = corpus.message_ids[best].tolist(), scored.scores[best].tolist()
-    return [
-        Hit(message_id=MessageId(number), score=score, mode=mode, signals=parts)
-        for number, score, parts in zip(ids, values, scored.parts(best), strict=True)
-    ]
-
-
-def _approximate(vectors: VectorIndex) -> VectorIndex:
-    """The same vectors in an HNSW graph where the extra is installed, else as they are."""
-    import importlib.util
-
-    if not isinstance(vectors, ExactVectors) or importlib.util.find_spec("hnswlib") is None:
-        return vectors
-    from localmem.index.hnsw import HnswVectors
-
-    graph = HnswVectors(vectors.model_id, vectors.dimension)
-    graph.add(vectors.ids.tolist(), vectors.matrix)
-    return graph
-
-
-def _vectors_of(snapshot: bytes, model_id: str, dimension: int) -> VectorIndex:
-    from localmem.index.blob import kind_of
-
-    if kind_of(snapshot) == "vectors-hnsw":
-        from localmem.index.hnsw import HnswVectors
-
-        return HnswVectors.from_bytes(snapshot, model_id=model_id, dimension=dimension)
-    return ExactVectors.from_bytes(snapshot, model_id=model_id, dimension=dimension)
