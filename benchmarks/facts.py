@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         rows_file.unlink(missing_ok=True)
     with ExitStack() as stack, rows_file.open("a", encoding="utf-8") as out:
-        model = None if args.model == RULES else _layer_model(args, stack)
+        model = None if args.model == RULES else layer_model(args, stack)
         for key, make in _sessions(args, stack, model):
             if key in rows:
                 continue
@@ -277,7 +277,8 @@ def _told(one: TurnNote | KeyFact, sources: Sequence[str]) -> Told:
     return Told(one.text, tuple(sources), one.missing, one.provenance.model_id)
 
 
-def _layer_model(args: argparse.Namespace, stack: ExitStack) -> LayerModel:
+def layer_model(args: argparse.Namespace, stack: ExitStack) -> LayerModel:
+    """The model of `--model`, loaded until the stack ends."""
     config = load_config(config_file())
     path = Path(args.model).expanduser()
     if path.is_file():

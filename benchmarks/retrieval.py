@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC
 from pathlib import Path
@@ -20,6 +21,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.datasets import History, MessageKey, Question, load
+from benchmarks.facts_in_search import NONE, RULES, FactMaker, FactsPut
 from benchmarks.measures import ndcg, percentile, recall
 from localmem.config import Config, load_config
 from localmem.memory import ImportOptions, Memory
@@ -50,11 +52,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What ingestion did: counts, and seconds of it and of the bare embedder on the same text."""
+    """What ingestion did: counts, and seconds of it and of the bare embedder on the same text.
+
+    `facts` were made and put in after that; `fact_vectors_s` is what their vectors took.
+    """
 
     turns: int
     ingest_s: float
     embedder_s: float
+    facts: FactsPut
+    fact_vectors_s: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--routes", choices=["on", "off", "adamem", "no-graph", "no-fusion"], default="off"
     )
+    parser.add_argument(
+        "--facts", default=NONE, metavar="none|rules|MODEL|ROWS.jsonl",
+        help="search L1 facts too: by rule, by a model, or the rows of `facts`",
+    )  # fmt: skip
     parser.add_argument("--k", default="5,10", help="ranks at which recall is taken")
     parser.add_argument("--later", action="store_true", help="ingest keyword-only, search by words")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="first N histories")
@@ -76,18 +87,26 @@ def run(args: argparse.Namespace) -> int:
     """Import, search, score; write figures and rows to OUT and print the figures."""
     ranks = [int(part) for part in args.k.split(",")]
     base = load_config(config_file())
-    config = replace(base, search=replace(base.search, weights=args.weights, routes=args.routes))
+    search = replace(
+        base.search,
+        weights=args.weights,
+        routes=args.routes,
+        facts="off" if args.facts == NONE else "on",
+    )
+    config = replace(base, search=search)
     embedder = None if args.later else ModelShelf.open(config).embedder()
     rows: list[Row] = []
     rates: list[Rates] = []
     embed_ms: list[float] = []
-    for history in load(args.dataset, args.data)[: args.limit]:
-        asked, rate = _one_history(history, config, embedder, args, ranks)
-        rows.extend(asked)
-        rates.append(rate)
-        embed_ms.extend(_query_times(embedder, history.questions))
-        sys.stderr.write(f"{history.name}: {len(asked)} questions\n")
-    report = _settings(args) | summary(rows, ranks) | _speed(rates, embed_ms)
+    with ExitStack() as stack:
+        maker = FactMaker(args.facts, stack)
+        for history in load(args.dataset, args.data)[: args.limit]:
+            asked, rate = _one_history(history, config, embedder, maker, args, ranks)
+            rows.extend(asked)
+            rates.append(rate)
+            embed_ms.extend(_query_times(embedder, history.questions))
+            sys.stderr.write(f"{history.name}: {len(asked)} questions\n")
+    report = _settings(args) | summary(rows, ranks) | _speed(rates, embed_ms) | _facts_cost(rates)
     args.out.write_text(
         json.dumps(report | {"rows": [asdict(row) for row in rows]}, ensure_ascii=False, indent=1),
         encoding="utf-8",
@@ -126,6 +145,7 @@ def _one_history(
     history: History,
     config: Config,
     embedder: Embedder | None,
+    maker: FactMaker,
     args: argparse.Namespace,
     ranks: Sequence[int],
 ) -> tuple[list[Row], Rates]:
@@ -139,9 +159,11 @@ def _one_history(
             ingest_s = time.perf_counter() - began
             messages = all_messages(memory)
             embedder_s = 0.0 if embedder is None else _bare_seconds(embedder, messages)
+            facts = maker.put(memory, history.name, keys_of(history, messages))
+            embedding_s = maker.embed(memory, embedder)
             memory.search("warm-up", k=1, mode=_mode_of(args))
             rows = [_ask(memory, history, messages, q, args, ranks) for q in history.questions]
-    return rows, Rates(report.turns_added, ingest_s, embedder_s)
+    return rows, Rates(report.turns_added, ingest_s, embedder_s, facts, embedding_s)
 
 
 def _mode_of(args: argparse.Namespace) -> str:
@@ -243,7 +265,21 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "mode": args.mode,
         "weights": args.weights,
         "routes": args.routes,
+        "facts": args.facts if args.facts in (NONE, RULES) else Path(args.facts).name,
         "vectors": not args.later,
+    }
+
+
+def _facts_cost(rates: Sequence[Rates]) -> dict[str, Any]:
+    """What the facts came to; nothing where there are none."""
+    sessions = sum(rate.facts.sessions for rate in rates)
+    if not sessions:
+        return {}
+    return {
+        "sessions_with_facts": sessions,
+        "facts_stored": sum(rate.facts.facts for rate in rates),
+        "facts_s_per_session": round(sum(r.facts.seconds for r in rates) / sessions, 3),
+        "fact_vectors_s_per_session": round(sum(r.fact_vectors_s for r in rates) / sessions, 3),
     }
 
 

@@ -52,12 +52,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def conversation(name: str, *texts: str) -> ImportedConversation:
+def conversation(
+    name: str, *texts: str, kind: ConversationKind = ConversationKind.PEOPLE
+) -> ImportedConversation:
     messages = tuple(
         ImportedMessage(f"{n}", Role.USER, "Ada", text, NOW + timedelta(minutes=n))
         for n, text in enumerate(texts)
     )
-    return ImportedConversation("test", name, name, ConversationKind.PEOPLE, messages)
+    return ImportedConversation("test", name, name, kind, messages)
 
 
 def tell(store: Store, text: str, *message_ids: int, session: int = 1) -> None:
@@ -103,6 +105,14 @@ def test_where_it_is_off_facts_are_not_searched(store: Store) -> None:
 def test_other_modes_rank_as_they_say(store: Store) -> None:
     tell(store, FACT, 2)
     assert texts(search(finder(store), "wisdom tooth dentist", "bm25")) == []
+
+
+def test_facts_change_nothing_in_chats_with_an_assistant(tmp_path: Path) -> None:
+    with Store(tmp_path / "chats.duckdb", idle_s=5.0) as store:
+        number = store.begin_import("x", "test", NOW)
+        store.add_conversation(number, conversation("a", *LINES, kind=ConversationKind.ASSISTANT))
+        tell(store, FACT, 2)
+        assert texts(search(finder(store), "wisdom tooth dentist")) == []
 
 
 def test_a_setting_that_is_none_is_refused(store: Store) -> None:

@@ -130,11 +130,16 @@ def _index_of(parts: Mapping[str, IndexSnapshot | None]) -> FactIndex | None:
 
 
 def _with_facts(ranking: Ranking, index: FactIndex, query: str, vector: Floats | None) -> Staged:
-    """The ranking with what each message's best facts add to it."""
+    """The ranking with what each message's best facts add to it, in chats among people alone.
+
+    Of a long message to or by an assistant, 25 facts a session tell the least: there they lift
+    what they happen to tell of above what was asked for.
+    """
     found = index.scores(ranking.corpus, query, vector)
+    helped = ranking.corpus.among_people
     parts = {
-        "fact_keyword": found.keyword * _KEYWORD_WEIGHT,
-        "fact_vector": found.nearness * _NEARNESS_WEIGHT,
+        "fact_keyword": found.keyword * helped * _KEYWORD_WEIGHT,
+        "fact_vector": found.nearness * helped * _NEARNESS_WEIGHT,
     }
     added = parts["fact_keyword"] + parts["fact_vector"]
     return Staged(ranking.scores + added, ranking.evident | (added > 0), parts)
