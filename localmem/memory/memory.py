@@ -173,7 +173,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
     def work(
         self, *, on_progress: OnProgress | None = None, vectors: bool = True, items: bool = True
     ) -> WorkReport:
-        """Make what is missing: L0 with dates, items, vectors, index snapshots, personas; tidy up.
+        """Make what is missing: L0 with dates, items, vectors, index snapshots; tidy up.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
@@ -182,8 +182,6 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
         if vectors:
             self._embed_facts()
-        if items:
-            self._upkeep.regroup()
         return report
 
     def reindex(
