@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+import functools
+import importlib
 import os
 import re
 import shlex
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 import typer
 
+from benchmarks.__main__ import COMMANDS
 from localmem.cli.app import app
 from localmem.config import Config
 from localmem.importers import formats
@@ -27,8 +31,15 @@ _PAGES.append(_ROOT / "localmem" / "sample" / "README.md")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_OTHER_PROGRAMS = {"--data"}
-"""Options in the text that belong to `python -m benchmarks`."""
+
+
+@functools.cache
+def _benchmark_options() -> frozenset[str]:
+    """Options of `python -m benchmarks`, of every command."""
+    parser = argparse.ArgumentParser(conflict_handler="resolve")
+    for module, _ in COMMANDS.values():
+        importlib.import_module(module).add_arguments(parser)
+    return frozenset(parser._option_string_actions)
 
 
 def _read(page: Path) -> str:
@@ -107,7 +118,7 @@ def test_every_command_line_in_the_docs_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
 def test_every_option_in_the_text_exists(page: Path) -> None:
-    known = set(_options(_tree())) | _OTHER_PROGRAMS
+    known = set(_options(_tree())) | _benchmark_options()
     for command in _commands().values():
         known |= set(_options(command))
     for code in _INLINE.findall(_FENCE.sub("", _read(page))):
