@@ -90,6 +90,15 @@ class StoreConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class TiersConfig:
+    """How pages become episodes. `gate` is beta or paper; `structure` is linear, graph,
+    hierarchical or learned. Another value makes all episodes anew."""
+
+    gate: str = "beta"
+    structure: str = "graph"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole tree."""
 
@@ -97,6 +106,7 @@ class Config:
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
+    tiers: TiersConfig = field(default_factory=TiersConfig)
 
 
 def load_config(path: Path) -> Config:

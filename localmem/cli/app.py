@@ -15,6 +15,7 @@ from localmem.cli import (
     people,
     questions,
     screen,
+    tiers,
     upkeep,
     warming,
 )
@@ -46,6 +47,8 @@ app.add_typer(models.models, name="models")
 app.command("work")(upkeep.work)
 app.command("warm")(warming.warm)
 app.command("reindex")(upkeep.reindex)
+app.command("tiers")(tiers.tiers)
+app.add_typer(tiers.episodes, name="episodes")
 app.command("stats")(upkeep.stats)
 app.command("doctor")(upkeep.doctor)
 app.command("demo")(questions.demo)

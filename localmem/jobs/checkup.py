@@ -55,7 +55,27 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
         )
     found += _orphan_findings(orphans)
     found += _known_findings(known)
-    return (*found, *_layer_findings(store))
+    return (*found, *_episode_findings(store), *_layer_findings(store))
+
+
+def _episode_findings(store: Store) -> Iterator[Finding]:
+    """Whether the gate knows this memory's own scores yet, and what waits to be placed."""
+    with store.reading():
+        counts = store.tier_counts()
+        known = store.tier_state()
+    if not counts.pages:
+        return
+    if counts.pending:
+        yield Finding(
+            Verdict.NOTICE,
+            "episodes",
+            f"{counts.pending:,} messages are in no page of an episode yet",
+            "localmem work",
+        )
+    placed = f"{counts.placed:,} pages are in {counts.episodes:,} episodes"
+    if known is not None and known[1].fit == 0 and known[1].settings.startswith("beta"):
+        placed += "; the gate goes by its prior until it has seen 40 scores"
+    yield Finding(Verdict.OK, "episodes", placed)
 
 
 def _known_findings(counts: ItemCounts) -> Iterator[Finding]:

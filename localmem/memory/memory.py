@@ -18,6 +18,7 @@ from localmem.config import Config, load_config
 from localmem.errors import StoreError
 from localmem.jobs.turns import Turns
 from localmem.memory.asking import Asking, Query, Question
+from localmem.memory.episodes import Episodes
 from localmem.memory.front_ends import ServingFrontEnds
 from localmem.memory.keeping import KeepingMessages
 from localmem.memory.knowing import KnowingPeople
@@ -33,7 +34,10 @@ from localmem.store import Store
 from localmem.types import (
     Answer,
     Budget,
+    ConsolidateReport,
     Depth,
+    EpisodeId,
+    EpisodeView,
     ExportReport,
     Finding,
     Layer,
@@ -44,6 +48,7 @@ from localmem.types import (
     Session,
     SessionId,
     SessionView,
+    TiersView,
     TraceStep,
     WarmReport,
     WorkReport,
@@ -84,6 +89,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             routes=config.search.routes,
             facts=config.search.facts,
         )
+        self._episodes = Episodes(store, config)
         self._upkeep = Upkeep(store, self._models, finder)
         self._warming = WarmingUp(
             store, self._models, lambda: self.layers, self._opened, self._turns
@@ -173,7 +179,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
     def work(
         self, *, on_progress: OnProgress | None = None, vectors: bool = True, items: bool = True
     ) -> WorkReport:
-        """Make what is missing: L0 with dates, items, vectors, index snapshots; tidy up.
+        """Make what is missing: L0 with dates, items, vectors, episodes, snapshots; tidy up.
 
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
@@ -182,6 +188,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
         if vectors:
             self._embed_facts()
+            self.consolidate(on_progress=on_progress)
         return report
 
     def reindex(
@@ -195,6 +202,16 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         report = self._upkeep.reindex(embedder, on_progress=on_progress)
         self._embed_facts()
         return report
+
+    def consolidate(
+        self, *, most_messages: int | None = None, on_progress: OnProgress | None = None
+    ) -> ConsolidateReport:
+        """Place pages of new messages in episodes; `work` does it too. A later call goes on.
+
+        Raises:
+            UsageError: the configuration names a gate or structure that is not there.
+        """
+        return self._episodes.consolidate(most_messages=most_messages, on_progress=on_progress)
 
     def warm(
         self,
@@ -367,6 +384,18 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             make=make,
             on_done=lambda done, total: told("sessions", done, total, "sessions"),
         )
+
+    def tiers(self, *, limit: int = 20) -> TiersView:
+        """What is where and why: pages, episodes, the gate; the `limit` most useful episodes."""
+        return self._episodes.view(limit)
+
+    def episode(self, episode_id: EpisodeId) -> EpisodeView:
+        """One episode: its pages, and why each is in it.
+
+        Raises:
+            RecordNotFoundError: there is no such episode.
+        """
+        return self._episodes.episode(episode_id)
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""

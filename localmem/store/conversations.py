@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import item_erasing, layers, meta, voices
+from localmem.store import item_erasing, layers, meta, tiers, voices
 from localmem.store.batches import NO_TIME, id_set, load, microseconds, offset_minutes
 from localmem.store.grouping import Place, later, place_of
 from localmem.store.participants import ParticipantBook
@@ -380,6 +380,7 @@ def _drop_layers(connection: Connection, changes: Sequence[tuple[int, bool]]) ->
     with id_set(connection, [number for number, _ in changes]) as changed:
         layers.erase_sessions(connection, f"SELECT session_id FROM message WHERE id IN {changed}")
         item_erasing.drop(connection, changed)
+        tiers.erase(connection, changed)
 
 
 def _write_path(

@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import erasing, item_erasing, layers, meta
+from localmem.store import erasing, item_erasing, layers, meta, tiers
 from localmem.types import ImportId, ImportProblem, ImportReport
 
 _LIST = """
@@ -109,9 +109,9 @@ def take_back_changes(connection: Connection, import_id: ImportId) -> dict[str, 
         "turn_id IN (SELECT m.turn_id FROM message m JOIN path_change c ON c.message_id = m.id "
         f"WHERE c.import_id = {number})",
     )
-    item_erasing.drop(
-        connection, f"(SELECT message_id FROM path_change WHERE import_id = {number})"
-    )
+    those = f"(SELECT message_id FROM path_change WHERE import_id = {number})"
+    item_erasing.drop(connection, those)
+    tiers.erase(connection, those)
     connection.execute(
         "UPDATE message SET on_path = c.was_on_path FROM path_change c "
         "WHERE c.import_id = ? AND c.message_id = message.id",

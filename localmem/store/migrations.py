@@ -12,7 +12,17 @@ import duckdb
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import SchemaTooNewError, StoreError
-from localmem.store import fact_pages, items, layers, meta, personas, tombstones, usage, voices
+from localmem.store import (
+    fact_pages,
+    items,
+    layers,
+    meta,
+    personas,
+    tiers,
+    tombstones,
+    usage,
+    voices,
+)
 from localmem.store.transactions import transaction
 
 # No keys and indexes on the large tables: every writer holds the file alone and checks for
@@ -70,6 +80,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     items.create_tables,
     fact_pages.create_tables,
     personas.create_tables,
+    tiers.create_tables,
 )
 """Step i brings a memory from version i to version i + 1."""
 

@@ -27,6 +27,7 @@ _OTHER_NAMES = {
     "supersedes": "SELECT id FROM item",
     "duplicate_of": "SELECT id FROM item",
     "ended_by": "SELECT id FROM message",
+    "continues": "SELECT id FROM page",
 }
 """Columns whose name is not their table's."""
 
@@ -35,6 +36,8 @@ _CHILDLESS = (
     ("session", "turn"),
     ("item", "item_source"),
     ("persona", "persona_member"),
+    ("page", "page_message"),
+    ("episode", "episode_page"),
 )
 """A row of the first is nothing without a row of the second."""
 

@@ -13,10 +13,19 @@ from localmem.store.facade.items import ItemRows
 from localmem.store.facade.messages import MessageRows
 from localmem.store.facade.people import PeopleRows
 from localmem.store.facade.personas import PersonaRows
+from localmem.store.facade.tiers import TierRows
 
 
 class Store(
-    ImportRows, MessageRows, PeopleRows, DerivedRows, FactRows, ItemRows, PersonaRows, IndexRows
+    ImportRows,
+    MessageRows,
+    PeopleRows,
+    DerivedRows,
+    FactRows,
+    ItemRows,
+    PersonaRows,
+    TierRows,
+    IndexRows,
 ):
     """One memory file. Safe for threads; several processes may have one each at the same time.
 

@@ -62,6 +62,10 @@ class EpisodeVectors:
         """The vector of its newest page, float32 (dim,)."""
         return np.asarray(self._newest[row], np.float32)
 
+    def touched(self, row: int) -> int:
+        """Counts up with every page: larger for the episode that got one later."""
+        return int(self._touched[row])
+
     def found(self, vector: Floats) -> int:
         """A row for a new episode of one page."""
         row = self._free.pop() if self._free else self._next_row()

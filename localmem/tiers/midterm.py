@@ -36,6 +36,7 @@ from localmem.types import (
     Page,
     PageId,
     SessionId,
+    StoredEpisode,
     StructureKind,
 )
 
@@ -53,7 +54,8 @@ class Episode:
     """A group of pages as the middle of the memory holds it.
 
     `row` is its place among the vectors. `last_page` and `last_session` are those of its newest
-    page. `visited_at` is when it was last opened.
+    page. `visited_at` is when it was last opened. `central_page` was the nearest to the centroid
+    when it came. The window is kept only where the selector reads features.
     """
 
     id: EpisodeId
@@ -67,12 +69,24 @@ class Episode:
     visited_at: datetime | None = None
     last_page: PageId | None = None
     last_session: SessionId | None = None
+    central_page: PageId | None = None
+    central_cosine: float = -1.0
     chances: tuple[float, ...] = ()
 
     def seen_at(self) -> float:
         """Seconds since 1970 of its last page or visit; NaN where neither has a time."""
         times = [t.timestamp() for t in (self.last_said_at, self.visited_at) if t is not None]
         return max(times, default=math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningState:
+    """What the next page is compared with: theta, cosines of adjacent pages float32 (n,)."""
+
+    theta: float = 0.0
+    adjacent: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    previous_page: PageId | None = None
+    previous_episode: EpisodeId | None = None
 
 
 class MidTerm:
@@ -104,6 +118,7 @@ class MidTerm:
         self._since_theta = _PAGES_PER_THETA
         self._theta = _FIRST_THETA
         self._dissolved: list[EpisodeId] = []
+        self._changed: set[EpisodeId] = set()
         self._latest: datetime | None = None
 
     @property
@@ -157,10 +172,58 @@ class MidTerm:
         self._dissolved.clear()
         return gone
 
+    def changed(self) -> tuple[StoredEpisode, ...]:
+        """The episodes that changed since the last call, as they are stored, by id."""
+        known = [self._episodes[one] for one in sorted(self._changed) if one in self._episodes]
+        self._changed.clear()
+        return tuple(self._stored(episode) for episode in known)
+
+    def running_state(self) -> RunningState:
+        """What the next page will be compared with, for the store."""
+        page, _, episode = self._previous or (None, None, None)
+        return RunningState(
+            self._theta,
+            np.fromiter(self._adjacent, np.float32),
+            page.id if page else None,
+            episode,
+        )
+
+    def restore(
+        self,
+        episodes: Sequence[StoredEpisode],
+        running: RunningState,
+        previous: tuple[Page, Floats] | None,
+    ) -> None:
+        """Goes on where an earlier run stopped; call it before the first page.
+
+        `previous` is the page that came last with its vector; None where it is gone.
+        """
+        for stored in sorted(episodes, key=lambda one: one.touched):
+            total = np.frombuffer(stored.total, np.float32)
+            row = self._vectors.restore(total, np.frombuffer(stored.newest, np.float32))
+            self._by_row[row] = stored.id
+            self._episodes[stored.id] = _episode_of(stored, row)
+            times = [t for t in (stored.last_said_at, self._latest) if t is not None]
+            self._latest = max(times, default=None)
+        self._episodes = dict(sorted(self._episodes.items()))
+        self._theta = running.theta or self._theta
+        self._adjacent.extend(running.adjacent.tolist())
+        if previous is not None and running.previous_episode is not None:
+            self._previous = (*previous, running.previous_episode)
+            self._running.add(*previous)
+
+    def fill_window(
+        self, episode_id: EpisodeId, pages: Sequence[Page], vectors: FloatMatrix
+    ) -> None:
+        """The newest pages of an episode, oldest first, for a selector that reads features."""
+        for page, vector in zip(pages, vectors, strict=True):
+            self._episodes[episode_id].window.add(page, vector)
+
     def open(self, episode_id: EpisodeId, at: datetime | None) -> None:
         """Counts that an episode was read at this time."""
         episode = self._episodes[episode_id]
         episode.opened += 1
+        self._changed.add(episode_id)
         episode.visited_at = at or episode.visited_at
 
     def drop(self, episode_ids: Iterable[EpisodeId]) -> None:
@@ -199,14 +262,6 @@ class MidTerm:
         ]
         return sorted(made, key=lambda one: (-one.utility, one.id))
 
-    def telling_pages(self, episode: Episode) -> tuple[PageId, ...]:
-        """The most central page of the window and the newest: what the summary is made of."""
-        window = episode.window
-        known = window.vectors[: window.length].astype(np.float32)
-        central = int(np.argmax(known @ self._vectors.centroid(episode.row)))
-        pages = (window.pages[central].id, window.pages[-1].id)
-        return tuple(dict.fromkeys(pages))
-
     def akin(self) -> list[tuple[EpisodeId, EpisodeId]]:
         """Pairs of episodes whose centroids are among each other's three nearest."""
         known = list(self._episodes.values())
@@ -239,12 +294,12 @@ class MidTerm:
         self._episodes[episode.id] = episode
         self._by_row[episode.row] = episode.id
         episode.chances = tuple(chances.tolist())
-        _note(episode, page, vector)
+        self._note(episode, page, vector)
         return episode
 
     def _merge(self, episode: Episode, page: Page, vector: Floats) -> None:
         self._vectors.join(episode.row, vector)
-        _note(episode, page, vector)
+        self._note(episode, page, vector)
         chances = self._chances(episode.window)
         episode.structure = choose_again(episode.structure, chances, episode.pages)
         episode.chances = tuple(chances.tolist())
@@ -275,6 +330,40 @@ class MidTerm:
             continues,
         )
 
+    def _note(self, episode: Episode, page: Page, vector: Floats) -> None:
+        if self._selector.reads_features:
+            episode.window.add(page, vector)
+        episode.pages += 1
+        episode.last_page, episode.last_session = page.id, page.session_id
+        cosine = float(self._vectors.centroid(episode.row) @ vector)
+        if episode.pages == 2 or cosine > episode.central_cosine:
+            # The first page was its own centroid, which says nothing.
+            episode.central_page, episode.central_cosine = page.id, cosine
+        if page.said_at is not None:
+            first = [t for t in (page.said_at, episode.first_said_at) if t is not None]
+            last = [t for t in (page.said_at, episode.last_said_at) if t is not None]
+            episode.first_said_at, episode.last_said_at = min(first), max(last)
+        self._changed.add(episode.id)
+
+    def _stored(self, episode: Episode) -> StoredEpisode:
+        return StoredEpisode(
+            episode.id,
+            episode.structure,
+            episode.pages,
+            self._vectors.touched(episode.row),
+            self._vectors.total(episode.row).tobytes(),
+            self._vectors.newest(episode.row).tobytes(),
+            episode.opened,
+            episode.first_said_at,
+            episode.last_said_at,
+            episode.visited_at,
+            episode.last_page,
+            episode.last_session,
+            episode.central_page,
+            episode.central_cosine,
+            episode.chances,
+        )
+
     def _dissolve_least(self, keep: EpisodeId) -> None:
         """The least useful episode goes, the one that just took a page in never."""
         useful = self.utilities()
@@ -285,15 +374,22 @@ class MidTerm:
         self._dissolved.append(gone)
 
 
-def _note(episode: Episode, page: Page, vector: Floats) -> None:
-    episode.window.add(page, vector)
-    episode.pages += 1
-    episode.last_page, episode.last_session = page.id, page.session_id
-    if page.said_at is not None:
-        times = [page.said_at]
-        first = [*times, episode.first_said_at] if episode.first_said_at else times
-        last = [*times, episode.last_said_at] if episode.last_said_at else times
-        episode.first_said_at, episode.last_said_at = min(first), max(last)
+def _episode_of(stored: StoredEpisode, row: int) -> Episode:
+    return Episode(
+        stored.id,
+        row,
+        stored.structure,
+        pages=stored.pages,
+        opened=stored.opened,
+        first_said_at=stored.first_said_at,
+        last_said_at=stored.last_said_at,
+        visited_at=stored.visited_at,
+        last_page=stored.last_page,
+        last_session=stored.last_session,
+        central_page=stored.central_page,
+        central_cosine=stored.central_cosine,
+        chances=stored.chances,
+    )
 
 
 def _continues(episode: Episode, page: Page) -> PageId | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from localmem.types.ids import EntryId, EpisodeId, MessageId, PageId, SessionId
+from localmem.types.messages import Message
 
 
 class StructureKind(StrEnum):
@@ -109,6 +111,124 @@ class EpisodeOverview:
     chances: tuple[float, ...] = ()
     summary: str = ""
     related: tuple[EpisodeId, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEpisode:
+    """An episode as the store keeps it between two runs.
+
+    `total` and `newest` are float32 rows as bytes: the sum of its pages' vectors, and that of its
+    newest page. `touched` orders episodes by their newest page. `central_page` was nearest to the
+    centroid when it came.
+    """
+
+    id: EpisodeId
+    structure: StructureKind
+    pages: int
+    touched: int
+    total: bytes
+    newest: bytes
+    opened: int = 0
+    first_said_at: datetime | None = None
+    last_said_at: datetime | None = None
+    visited_at: datetime | None = None
+    last_page: PageId | None = None
+    last_session: SessionId | None = None
+    central_page: PageId | None = None
+    central_cosine: float = -1.0
+    chances: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateState:
+    """Where the gate stopped: its pool of scores and the fit, by the settings that made them.
+
+    `pool` is float64 rows as bytes, `adjacent` the cosines of adjacent pages, float32 as bytes.
+    `low` and `high` bound the pool; `mixture` holds a, b and share of the low and the high
+    component, then the mean log-likelihood and the rounds; () before the first fit.
+    `previous_page` is the page that came last, `previous_episode` where it went.
+    """
+
+    settings: str
+    pool: bytes = b""
+    since_fit: int = 0
+    size_at_fit: int = 0
+    fit: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    mixture: tuple[float, ...] = ()
+    theta: float = 0.0
+    adjacent: bytes = b""
+    previous_page: PageId | None = None
+    previous_episode: EpisodeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TierCounts:
+    """How much is where. `pending` counts messages that are in no page yet.
+
+    `loose` are pages whose episode had to go, or that have no vector. `by_structure` counts
+    episodes, `by_gate` pages by what decided.
+    """
+
+    pages: int = 0
+    placed: int = 0
+    loose: int = 0
+    episodes: int = 0
+    across_sessions: int = 0
+    pending: int = 0
+    lasting: int = 0
+    by_structure: Mapping[StructureKind, int] = field(default_factory=dict)
+    by_gate: Mapping[GateKind, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """A page of an episode as it is shown: the decision that put it there, and its messages."""
+
+    page_id: PageId
+    session_id: SessionId
+    decision: MergeDecision
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """An episode with its pages, oldest first."""
+
+    overview: EpisodeOverview
+    pages: tuple[EpisodePage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TiersView:
+    """What is where and why: the counts, the gate, and the most useful episodes.
+
+    `gate` is what decides now; `fit`, `low_mean`, `high_mean` and `middle` describe the fit:
+    its number, the raw scores at which its two kinds lie, and the score from which a page merges.
+    """
+
+    counts: TierCounts
+    gate: GateKind
+    fit: int
+    low_mean: float
+    high_mean: float
+    middle: float
+    theta: float
+    episodes: tuple[EpisodeOverview, ...]
+    lasting: tuple[LastingEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidateReport:
+    """What one run did. `open_messages` are left for the next."""
+
+    pages: int
+    merged: int
+    founded: int
+    dissolved: int
+    open_messages: int
+    seconds: float
 
 
 class LastingKind(StrEnum):
