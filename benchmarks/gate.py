@@ -104,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=list(DATASETS))
     parser.add_argument("--vectors", type=Path, help="folder that keeps vectors between runs")
     parser.add_argument("--mixtures", type=int, default=200, help="how many random mixtures")
+    parser.add_argument("--speed", action="store_true", help="also place 1k, 10k, 100k pages")
     parser.add_argument("--png", type=Path, help="file for the sweep as a picture")
     parser.add_argument("--json", type=Path, help="file for the figures")
 
@@ -111,6 +112,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints both parts; without `--data` only the mixtures."""
     report: dict[str, Any] = {"mixtures": mixtures(args.mixtures)}
+    if args.speed:
+        from benchmarks.gate_speed import speeds
+
+        report["speed"] = speeds()
     if args.data:
         histories = _load(args)
         report["histories"] = compare(histories)
