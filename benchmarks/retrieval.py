@@ -27,6 +27,7 @@ from localmem.config import Config, load_config
 from localmem.memory import ImportOptions, Memory
 from localmem.paths import config_file
 from localmem.ports import Embedder
+from localmem.recall.routing import Routes
 from localmem.shelf import ModelShelf
 from localmem.types import Message, MessageId, SessionId
 
@@ -70,9 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FILE_OR_DIR")
     parser.add_argument("--mode", choices=["learned", "rrf", "bm25", "dense"], default="learned")
     parser.add_argument("--weights", choices=["default", "open"], default="default")
-    parser.add_argument(
-        "--routes", choices=["on", "off", "adamem", "no-graph", "no-fusion"], default="off"
-    )
+    parser.add_argument("--routes", choices=[str(routes) for routes in Routes], default="off")
     parser.add_argument(
         "--facts", default=NONE, metavar="none|rules|MODEL|ROWS.jsonl",
         help="search L1 facts too: by rule, by a model, or the rows of `facts`",
