@@ -24,7 +24,9 @@ _COUNTS = re.compile(
 _AUX = r"(?:do|does|did|has|have|had|is|are|was|were|can|could|will|would|should|might|may)"
 _PLURAL = rf"(?!{_AUX}\b)(?:(?!{_AUX}\b)[\w+&/-]+ ){{0,4}}[\w/-]*(?:[^\Wsiu]s|people|children)"
 _LISTS = re.compile(
-    rf"\b(?:what|which) {_PLURAL} (?:has|have|had|did|does|do|are|were|can)\b"
+    rf"\b(?:what|which) {_PLURAL} (?:has|have|had|did|does|do|is|are|were|can)\b"
+    rf"|\b(?:what|which) (?:kind|type|sort|form|genre)s of (?:[\w-]+ ){{1,3}}{_AUX}\b"
+    r"|\b(?:what|which) (?:areas|parts|places) of\b"
     r"|\b(?:what|where|which|who)(?: (?!kind|type|sort)[\w-]+)? (?:has|have) "
     r"(?:(?!been\b|found\b|to\b)[\w'’-]+ ){1,3}(?!been\b|to\b)\w"
     r"|\bwhat (?:are|were) (?:all|some|the names|[\w’']+['’]s?)\b.*s\b"
