@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from localmem_tui.work import Job
 
@@ -16,16 +17,21 @@ from localmem.errors import DownloadError, LocalMemError
 from localmem.types import Progress
 
 
-def pull(name: str, job: Job) -> str:
+def pull(name: str, job: Job, *, command: Sequence[str] = ()) -> str:
     """Fetch a model; what happened, in words. Stopping the job ends the process.
+
+    `command` stands in for the program that fetches.
 
     Raises:
         StoppedError: the job was stopped.
         DownloadError: it could not be fetched.
     """
-    command = [sys.executable, "-m", "localmem_tui.pulling", name]
     with subprocess.Popen(  # noqa: S603  # this program, with a name as one argument
-        command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, encoding="utf-8"
+        command or [sys.executable, "-m", "localmem_tui.pulling", name],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
     ) as process:
         try:
             return _heard(process, job)

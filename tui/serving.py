@@ -109,6 +109,7 @@ def _listening(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()
     except OSError as error:
         listener.close()
         raise UsageError(f"port {port} is taken", hint="another --port, or none") from error

@@ -17,6 +17,8 @@ from localmem.memory import Memory
 from localmem.types import MemoryStats, Session
 
 _MOST_MONTHS = 24
+_FEWEST_BARS = 4
+"""One bar alone would fill its whole plot."""
 _BOUNDS_MS = (5, 10, 20, 50, 100, 200, 500)
 
 
@@ -113,7 +115,8 @@ def by_month(sessions: Sequence[Session]) -> tuple[list[str], list[float]]:
 def by_source(sessions: Sequence[Session]) -> tuple[list[str], list[float]]:
     """Sessions of each source, the most first."""
     counts = Counter(session.source for session in sessions).most_common()
-    return [name for name, _ in counts], [float(count) for _, count in counts]
+    rows = [*counts, *((" " * n, 0) for n in range(1, _FEWEST_BARS - len(counts) + 1))]
+    return [name for name, _ in rows], [float(count) for _, count in rows]
 
 
 def by_layer(stats: MemoryStats) -> tuple[list[str], list[float]]:

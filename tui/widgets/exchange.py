@@ -27,13 +27,14 @@ class Exchange(Vertical):
     Exchange .answer { margin: 1 0 0 0; }
     Exchange .answer.-empty, Exchange .remark.-empty, Exchange Rows.-empty { display: none; }
     Exchange Rows { margin: 1 0 0 1; }
+    Exchange Rows > .rows--cursor-blurred { background: $background; }
     """
 
     def __init__(self, question: str) -> None:
         super().__init__()
         self.question = question
         self.answer: Answer | None = None
-        self._said: list[str] = []
+        self.said: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield Static(Text(self.question, "bold"), classes="question")
@@ -55,8 +56,8 @@ class Exchange(Vertical):
 
     def hear(self, token: str) -> None:
         """A few more letters of the answer."""
-        self._said.append(token)
-        self._say("".join(self._said).strip())
+        self.said.append(token)
+        self._say("".join(self.said).strip())
 
     def show_answer(self, answer: Answer) -> None:
         """The whole answer, its citations, and what is to be said about it."""

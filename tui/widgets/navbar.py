@@ -16,7 +16,7 @@ class NavBar(Horizontal):
 
     DEFAULT_CSS = """
     NavBar { height: 1; background: $panel; }
-    NavBar #places { width: 1fr; }
+    NavBar #places { width: 1fr; link-style: none; link-color: $foreground; }
     NavBar #holds { width: auto; padding: 0 1; color: $text-muted; display: none; }
     """
 

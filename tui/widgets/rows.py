@@ -52,7 +52,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--cursor-blurred"}
     DEFAULT_CSS = """
     Rows { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
-    Rows > .rows--cursor { background: $primary 35%; }
+    Rows > .rows--cursor { background: $primary-muted; }
     Rows > .rows--cursor-blurred { background: $panel; }
     """
 
