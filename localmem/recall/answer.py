@@ -17,9 +17,16 @@ from localmem.errors import UsageError
 from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.citations import Support, find_support
+from localmem.recall.confirm import is_of_person
 from localmem.recall.evidence import ShownEvidence, show_evidence
 from localmem.recall.extract import DateOption, Extract, date_options, extract_answer
-from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
+from localmem.recall.refusal import (
+    NOT_FOUND,
+    about_somebody_else,
+    fit_by_person,
+    says_not_found,
+    told_of_another,
+)
 from localmem.recall.reply import plain_line
 from localmem.types import (
     Answer,
@@ -156,7 +163,10 @@ def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
     outcome.opened = asked.evidence
     outcome.notices += extract.notices
     opened = {one.message.id: one for one in asked.evidence}
-    _is_about_another(asked, outcome, [(opened[c.message_id], c) for c in extract.citations])
+    cited = [(opened[c.message_id], c) for c in extract.citations]
+    if outcome.found and not _is_about_another(asked, outcome, cited):
+        fit = fit_by_person(asked.question, asked.evidence, asked.people)
+        _refuse(outcome, told_of_another(fit))
     outcome.steps.append(_step("extract", counted(len(asked.evidence), "message"), 0, began))
 
 
@@ -235,7 +245,7 @@ def _answer_directly(
     if not _read_reply(outcome, reader, messages) and not outcome.text:
         _fall_back(asked, outcome)
         return
-    _judge(asked, outcome)
+    _judge(asked, outcome, reader)
 
 
 def _choose_date(
@@ -260,7 +270,9 @@ def _choose_date(
     tokens = reader.llm.count_tokens("\n".join(message.content for message in messages))
     outcome.prompt_tokens += tokens
     outcome.steps.append(_step("choose_date", f"{len(dates)} dates", tokens, began))
-    if _is_about_another(asked, outcome, [(chosen.evidence, chosen.citation)]):
+    if _belongs_to_another(
+        asked, outcome, reader, chosen.text, [(chosen.evidence, chosen.citation)]
+    ):
         return
     outcome.text, outcome.found, outcome.citations = chosen.text, True, (chosen.citation,)
     reader.say(chosen.text)
@@ -287,7 +299,7 @@ def _read_reply(outcome: _Outcome, reader: _Reader, messages: Sequence[ChatMessa
     return True
 
 
-def _judge(asked: Asked, outcome: _Outcome) -> None:
+def _judge(asked: Asked, outcome: _Outcome, reader: _Reader) -> None:
     """Find what supports the reply; refuse it where the evidence speaks against it."""
     began = time.perf_counter()
     if not outcome.text or says_not_found(outcome.text):
@@ -295,7 +307,7 @@ def _judge(asked: Asked, outcome: _Outcome) -> None:
         return
     support = find_support(outcome.text, asked.question, outcome.opened, asked.titles)
     cited = list(zip(support.sources, support.citations, strict=True))
-    if _is_about_another(asked, outcome, cited):
+    if _belongs_to_another(asked, outcome, reader, outcome.text, cited):
         return
     outcome.found = True
     outcome.citations = support.citations
@@ -308,6 +320,33 @@ def _is_about_another(
 ) -> bool:
     """Whether the answer belongs to another person; then it is taken back, and said why."""
     reason = about_somebody_else(asked.question, cited, asked.evidence, asked.people)
+    return _refuse(outcome, reason)
+
+
+def _belongs_to_another(
+    asked: Asked,
+    outcome: _Outcome,
+    reader: _Reader,
+    answer: str,
+    cited: Sequence[tuple[Evidence, Citation]],
+) -> bool:
+    """The same, and where what was found fits another better, as the model sees it."""
+    if _is_about_another(asked, outcome, cited):
+        return True
+    fit = fit_by_person(asked.question, asked.evidence, asked.people)
+    reason = told_of_another(fit)
+    if fit is None or not reason or reader.out_of_time:
+        return _refuse(outcome, reason)
+    began = time.perf_counter()
+    sources = [source for source, _ in cited]
+    told_of_person, tokens = is_of_person(reader.llm, fit, asked.question, answer, sources)
+    outcome.prompt_tokens += tokens
+    outcome.steps.append(_step("name_person", "", tokens, began))
+    return not told_of_person and _refuse(outcome, reason)
+
+
+def _refuse(outcome: _Outcome, reason: str) -> bool:
+    """Take the answer back where there is a reason to, and say why."""
     if reason:
         outcome.text, outcome.found, outcome.citations = NOT_FOUND, False, ()
         outcome.notices.append(reason)

@@ -17,8 +17,10 @@ from localmem.dates import describe, describe_day
 from localmem.entities import named_participants
 from localmem.recall.citations import LONGEST_QUOTE
 from localmem.recall.evidence import sentences
+from localmem.recall.refusal import Person, person_asked_about
 from localmem.recall.spans import Span, find_span, nearest_date
 from localmem.recall.wanted import Stems, Wanted, wanted
+from localmem.recall.whose import tells_of
 from localmem.types import AnswerType, Citation, Evidence, Message, ResolvedDate, Role, SessionId
 
 LEAST_SHARE = 0.1
@@ -52,6 +54,8 @@ _MOVED = timedelta(days=30)
 _NEXT_SENTENCE = 25
 """How far into the next sentence a date may stand that belongs to the one before."""
 _NEXT_NEAR = 0.7
+_NEARLY = 0.75
+"""Share of the best score from which another candidate is as good."""
 _NO_VALUE_PENALTY = 0.3
 
 _WRITTEN_DAY = re.compile(
@@ -132,6 +136,8 @@ def extract_answer(
     want, found = _ranked(question, evidence, people)
     if not found:
         return Extract("", found=False)
+    if want.kind is AnswerType.DATE:
+        found = _of_person(found, person_asked_about(question, evidence, people))
     chosen = _chosen(found, want)
     text = ", ".join(dict.fromkeys(one.span for one in chosen))
     cited = {one.one.message.id: one for one in reversed(chosen)}
@@ -335,11 +341,23 @@ def _wrong_tense(want: Wanted, found: ResolvedDate, message: Message) -> bool:
 def _chosen(found: Sequence[_Candidate], want: Wanted) -> list[_Candidate]:
     """One span; for a list, the spans of the sentences that are nearly as good as the best."""
     if want.kind is AnswerType.LIST:
-        close = [one for one in found if one.score >= 0.75 * found[0].score]
+        close = [one for one in found if one.score >= _NEARLY * found[0].score]
         return close[:_MOST_LISTED]
     if want.kind is AnswerType.DATE and not want.future:
         return [_happened(found)]
     return [found[0]]
+
+
+def _of_person(found: list[_Candidate], person: Person | None) -> list[_Candidate]:
+    """The dates of the person asked about, where one is nearly as likely as the best of all."""
+    if person is None:
+        return found
+    own = [
+        one
+        for one in found
+        if tells_of(one.sentence, one.one.message.speaker, person.name, person.people)
+    ]
+    return own if own and own[0].score >= _NEARLY * found[0].score else found
 
 
 def _happened(found: Sequence[_Candidate]) -> _Candidate:
