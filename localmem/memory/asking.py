@@ -76,7 +76,7 @@ class _Course:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class Asking:
     """What answers the questions to one memory."""
 

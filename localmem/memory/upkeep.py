@@ -22,7 +22,7 @@ _FEW_MESSAGES = 100
 """So many get their vectors at once; more are left to `work`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class Upkeep:
     """The upkeep of one memory."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from localmem.layers.materialise import Materialiser
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class WarmingUp:
     """What warms one memory."""
 
