@@ -66,6 +66,7 @@ def _print_tiers(console: Console, found: TiersView) -> None:
     if counts.pending:
         left = counted(counts.pending, "message is", "messages are")
         console.print(f"{left} in no page yet: localmem work", style="yellow")
+    _print_lasting(console, found)
     if not found.episodes:
         return
     columns = ("id", "pages", "structure", "from", "to", "useful", "what")
@@ -80,6 +81,19 @@ def _print_tiers(console: Console, found: TiersView) -> None:
             Text(plain(one.summary)),
         )
     console.print(table)
+
+
+def _print_lasting(console: Console, found: TiersView) -> None:
+    from rich.text import Text
+
+    from localmem.cli.render import plain
+
+    holding = [one for one in found.lasting if one.superseded_by is None]
+    if not holding:
+        return
+    console.print(f"long term: {len(holding):,} wishes of the owner, in their own words")
+    for one in holding:
+        console.print(Text(plain(f"  {_day(one.last_said_at)}  {one.text}")))
 
 
 def _gate_line(found: TiersView) -> str:

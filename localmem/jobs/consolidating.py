@@ -16,16 +16,21 @@ from localmem.ports import FloatMatrix
 from localmem.store import Store
 from localmem.store.tiers import Consolidated
 from localmem.tiers.features import WINDOW
+from localmem.tiers.longterm import keep, take_in
 from localmem.tiers.midterm import MidTerm
 from localmem.tiers.pages import page_vector, split_pages, traits_of
 from localmem.tiers.state import gate_named, running_of, selector_named, state_of
+from localmem.tiers.wishes import entries_of
 from localmem.types import (
     ConsolidateReport,
+    ConversationKind,
     GateState,
+    LastingEntry,
     Message,
     MessageId,
     Page,
     PageId,
+    Role,
     SessionId,
 )
 
@@ -53,11 +58,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Pages with vectors float32 (n, dim), and pages that have none."""
+    """Pages with vectors float32 (n, dim), pages that have none, and what their owner wishes."""
 
     pages: list[Page]
     vectors: FloatMatrix
     loose: list[Page]
+    wishes: list[LastingEntry]
 
 
 def consolidate(
@@ -147,7 +153,9 @@ def _place(
         known = store.tier_state()
         state = known[1] if known else None
         last_page, last_episode = store.last_tier_ids()
-        batch = _batch_of(store, model_id, sessions, last_page)
+        known_entries = store.lasting()
+        last_entry = max((one.id for one in known_entries), default=0)
+        batch = _batch_of(store, model_id, sessions, (last_page, last_entry))
         tier = _tier(store, model_id, settings, state, last_episode, batch.vectors.shape[1])
     decisions = list(tier.consolidate(batch.pages, batch.vectors))
     made = Consolidated(
@@ -158,6 +166,7 @@ def _place(
         tier.dissolved(),
         state_of(settings.name, tier.gate, tier.running_state()),
         batch.loose,
+        keep(take_in(known_entries, batch.wishes), tier.latest).entries,
     )
     if not store.put_consolidated(made, seen=seen):
         return None
@@ -217,16 +226,23 @@ def _batch_of(
     store: Store,
     model_id: str,
     sessions: Mapping[SessionId, Sequence[MessageId]],
-    last_page: int,
+    last_ids: tuple[int, int],
 ) -> _Batch:
+    last_page, last_entry = last_ids
     ids = [number for its in sessions.values() for number in its]
     messages = {message.id: message for message in store.messages(ids)}
     kinds = {session.id: session.kind for session in store.sessions_of(list(sessions))}
     rows = message_vectors(store, model_id, ids)
-    batch = _Batch([], np.zeros((0, 0), np.float32), [])
+    batch = _Batch([], np.zeros((0, 0), np.float32), [], [])
     vectors: list[FloatMatrix] = []
     for session_id, its in sessions.items():
         speakers = {messages[i].speaker for i in its}
+        if kinds[session_id] is ConversationKind.ASSISTANT:
+            for number in its:
+                if messages[number].role is Role.USER:
+                    batch.wishes.extend(
+                        entries_of(messages[number], last_entry + len(batch.wishes) + 1)
+                    )
         for said in split_pages([messages[i] for i in its], kinds[session_id]):
             last_page += 1
             page = _page(PageId(last_page), said, speakers)
@@ -237,7 +253,7 @@ def _batch_of(
             else:
                 batch.loose.append(page)
     joined = np.stack(vectors) if vectors else np.zeros((0, 1), np.float32)
-    return _Batch(batch.pages, joined, batch.loose)
+    return _Batch(batch.pages, joined, batch.loose, batch.wishes)
 
 
 def _page(page_id: PageId, said: Sequence[Message], speakers: set[str] | None = None) -> Page:

@@ -36,10 +36,11 @@ def tiers_view(store: Store, *, most: int = 20) -> TiersView:
         known = store.tier_state()
         overviews = _overviews(store.episodes())[:most]
         told = _summaries(store, overviews)
+        lasting = store.lasting()
     state = known[1] if known else GateState("")
     kind, low, high, middle = _gate(state)
     shown = [_with_summary(one, told.get(one.id, "")) for one, _ in overviews]
-    return TiersView(counts, kind, state.fit, low, high, middle, state.theta, tuple(shown))
+    return TiersView(counts, kind, state.fit, low, high, middle, state.theta, tuple(shown), lasting)
 
 
 def episode_view(store: Store, episode_id: EpisodeId) -> EpisodeView:

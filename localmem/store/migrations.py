@@ -15,6 +15,7 @@ from localmem.errors import SchemaTooNewError, StoreError
 from localmem.store import (
     fact_pages,
     items,
+    lasting,
     layers,
     meta,
     personas,
@@ -81,6 +82,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     fact_pages.create_tables,
     personas.create_tables,
     tiers.create_tables,
+    lasting.create_tables,
 )
 """Step i brings a memory from version i to version i + 1."""
 

@@ -38,6 +38,7 @@ _CHILDLESS = (
     ("persona", "persona_member"),
     ("page", "page_message"),
     ("episode", "episode_page"),
+    ("lasting", "lasting_source"),
 )
 """A row of the first is nothing without a row of the second."""
 

@@ -19,13 +19,14 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import meta
+from localmem.store import lasting, meta
 from localmem.store.batches import id_column, id_set, load
 from localmem.store.cells import changed
 from localmem.types import (
     EpisodeId,
     GateKind,
     GateState,
+    LastingEntry,
     MergeDecision,
     MessageId,
     Page,
@@ -64,7 +65,7 @@ class Consolidated:
     """One batch as it is stored: all or nothing.
 
     `loose` are pages without a vector: they go to no episode. `episodes` are those that changed,
-    `dissolved` those that had to go.
+    `dissolved` those that had to go, `lasting` all entries of the long term after this batch.
     """
 
     model_id: str
@@ -74,6 +75,7 @@ class Consolidated:
     dissolved: Sequence[EpisodeId]
     state: GateState
     loose: Sequence[Page] = ()
+    lasting: Sequence[LastingEntry] = ()
 
 
 def create_tables(connection: Connection) -> None:
@@ -143,6 +145,7 @@ def put(connection: Connection, made: Consolidated) -> None:
     put_episodes(connection, made.episodes)
     dissolve(connection, made.dissolved)
     _put_state(connection, made.model_id, made.state)
+    lasting.put(connection, made.lasting)
     counters = meta.Counters(connection)
     last_page = max((page.id for page in all_pages), default=PageId(0))
     last_episode = max((one.id for one in made.episodes), default=EpisodeId(0))
@@ -290,6 +293,7 @@ def counts(connection: Connection) -> TierCounts:
         episodes=episode_count,
         across_sessions=across,
         pending=pending,
+        lasting=_number(connection, "SELECT count(*) FROM lasting"),
         by_structure=structures,
         by_gate=gates,
     )
@@ -301,6 +305,7 @@ def erase(connection: Connection, messages: str) -> dict[str, int]:
     `messages` is what stands behind IN. An episode that loses a page is dissolved, because its
     vectors hold what is to go; its other pages are made and placed again.
     """
+    lasting.erase(connection, messages)
     hit = f"SELECT page_id FROM page_message WHERE message_id IN {messages}"
     if connection.execute(f"{hit} LIMIT 1").fetchone() is None:
         return {"pages": 0, "episodes": 0}

@@ -132,6 +132,11 @@ class MidTerm:
         return tuple(self._episodes.values())
 
     @property
+    def latest(self) -> datetime | None:
+        """The time of the newest page: now, for this memory."""
+        return self._latest
+
+    @property
     def vector_rows(self) -> int:
         """Rows of vectors that have ever been in use at once: what bounds the memory."""
         return self._vectors.rows

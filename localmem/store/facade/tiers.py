@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from localmem.store import meta, tiers, vectors
+from localmem.store import lasting, meta, tiers, vectors
 from localmem.store.facade.held import Held
 from localmem.types import (
     EpisodeId,
     GateState,
+    LastingEntry,
     MergeDecision,
     MessageId,
     PageId,
@@ -75,6 +76,11 @@ class TierRows(Held):
         """The newest `most` pages of every episode, oldest first."""
         with self._lease.hold(write=False) as connection:
             return tiers.newest_pages(connection, most)
+
+    def lasting(self) -> tuple[LastingEntry, ...]:
+        """The entries of the long term, by id."""
+        with self._lease.hold(write=False) as connection:
+            return lasting.entries(connection)
 
     def tier_counts(self) -> TierCounts:
         """How much is where."""
