@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -27,6 +27,7 @@ from localmem.types import (
     ItemKind,
     ItemState,
     MessageId,
+    ParticipantId,
     Role,
     SearchResult,
 )
@@ -117,9 +118,10 @@ def in_own_words(
     `known` are lines that answer the question outright; attributes that it names, and what the
     owner pinned or said, follow them.
     """
-    whose = {o.message.participant_id for o in result.found if o.message.role is Role.USER}
-    attributes = store.items(participants=whose, kinds=[ItemKind.ATTRIBUTE]) if whose else ()
-    lines = list(lines_on(_about(result.query, attributes)))
+    people = [one.message for one in result.found if one.message.role is Role.USER]
+    names = {message.participant_id: message.speaker for message in people}
+    attributes = store.items(participants=names, kinds=[ItemKind.ATTRIBUTE]) if names else ()
+    lines = list(lines_on(_about(result.query, attributes), names))
     while lines and count_tokens("\n".join(lines)) > _KNOWN_SHARE * limit_tokens:
         lines.pop(0)
     return own_words(
@@ -131,11 +133,14 @@ def in_own_words(
     )
 
 
-def lines_on(items: Sequence[Item]) -> tuple[str, ...]:
-    """Attributes that hold, one to a line, with day and reason: "home: Bergen (since …)"."""
+def lines_on(items: Sequence[Item], names: Mapping[ParticipantId, str]) -> tuple[str, ...]:
+    """Attributes that hold, one to a line, with whose, day and reason.
+
+    "Ana, home: Bergen (since 2 May 2026), because …". `names` are those of the items' people.
+    """
     return tuple(
         dict.fromkeys(
-            f"{subject_words(item)}: {describe_item(item)}"
+            f"{names[item.participant_id]}, {subject_words(item)}: {describe_item(item)}"
             + (f" (since {describe_day(item.valid_from)})" if item.valid_from is not None else "")
             + (f", because {item.reason}" if item.reason else "")
             for item in items
