@@ -12,6 +12,7 @@ COMMANDS = {
     "gate": ("benchmarks.gate", "the Beta gate on known mixtures and on labelled histories"),
     "train-selector": ("benchmarks.train_selector", "learn which structure fits an episode"),
     "answers": ("benchmarks.answers", "token F1 of answers"),
+    "items": ("benchmarks.items", "what is known of people, and the source check"),
     "facts": ("benchmarks.facts", "facts and notes against LoCoMo's observations"),
     "speed": ("benchmarks.speed", "importing and finding against their own yardsticks"),
     "ablation": ("benchmarks.ablation", "the deep depth with its parts switched off"),

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from localmem.errors import RecordNotFoundError, UsageError
+from localmem.jobs.personas import renew_personas
 from localmem.memory import Memory
-from localmem.testing import build_memory
+from localmem.participants.personas import persona_of
+from localmem.testing import HashEmbedder, build_memory
 from localmem.types import (
     ConversationKind,
     ForgetTarget,
@@ -22,6 +24,7 @@ from localmem.types import (
     KeyFact,
     MadeFacts,
     MadeNotes,
+    ParticipantId,
     Provenance,
     Role,
     SplitChoice,
@@ -117,6 +120,29 @@ class World:
         for message in shown[:2]:
             found = self.memory.search(message.text, mode="bm25").found
             assert message.id in {f.message.id for f in found}
+        self._check_personas()
+
+    def _check_personas(self) -> None:
+        """Snapshots rest on what is there and is their own, before and after they are made anew."""
+        store = self.memory.store
+        speakers = {m.id: m.participant_id for m in store.shown_messages()}
+        for _ in range(2):
+            for node in store.persona_nodes():
+                assert {speakers[number] for number in node.message_ids} <= {
+                    node.participant_id,
+                    *self._owners(),
+                }
+            renew_personas(store, HashEmbedder())
+            assert store.orphans() == {}
+        for one in self.memory.people():
+            told = persona_of(store, one.person.id)
+            numbers = {n for s in (*told.topics, *told.aspects) for n in s.message_ids}
+            assert numbers <= set(speakers)
+
+    def _owners(self) -> set[ParticipantId]:
+        """Whose corrections may stand in what is known of others."""
+        owner = self.memory.store.owner()
+        return set() if owner is None else {owner.id}
 
     def _import(self, first: int, second: int) -> None:
         number = self.memory.store.begin_import("x", "chat", _START)

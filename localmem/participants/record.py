@@ -34,7 +34,7 @@ from localmem.types import (
 )
 
 MODEL_ID = "rules"
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Goes into the provenance, so that records made by older rules are made anew."""
 
 _CONTRACTIONS = (
@@ -83,6 +83,18 @@ _COURTESY = re.compile(
 )
 _PAST_VERB = re.compile(r"\bI(?: have| had| just| recently| finally| also| even)* ([a-z]+)\b")
 _CODE_LIKE = re.compile(r"[{}<>=]{1,2}|::|\w\(\w*\)|https?://")
+_INLINE_CODE = re.compile(r"`([\w][\w .+#/-]{0,40})`")
+"""A name in the way of code, `Flask`: read as any other name; the rest of code is not read."""
+_ASKING = (
+    r"(?:can|could|would|will|should|shall|may|do|does|did|is|are|am|was|were|have|has|what|how|which"
+    r"|where|when|why|who|whose|any)"
+)
+_ASKS_AFTER = re.compile(
+    rf"(?P<told>(?!\W*(?:(?:and|so|but|or|hmm|well|also)\W+)*{_ASKING}\b)[^?]{{8,}}?),\s+"
+    rf"(?:(?:and|so|but|or)\s+)?{_ASKING}\b[^,?]*\?",
+    re.IGNORECASE,
+)
+_CLOSING = "\"')” "
 _ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|e\.g|i\.e)\.$")
 _LEAST_WORDS = 3
 _MOST_SENTENCES = 60
@@ -121,17 +133,22 @@ def record_of(
     provenance = Provenance(MODEL_ID, RULES_VERSION, source_sha([message]))
     if message.role not in (Role.USER, Role.ASSISTANT):
         return _record(message, (), provenance, Attitude.NONE)
-    prose = prose_of(_without_recalled(message.text))
+    told = _without_recalled(message.text)
+    prose = prose_of(_INLINE_CODE.sub(r" \1 ", told))
     assistant = message.role is Role.ASSISTANT and in_assistant_chat
     found: list[Claim] = []
-    sentences = _sentences(prose)
-    for place, raw in enumerate(sentences):
-        after = sentences[place + 1] if place + 1 < len(sentences) else ""
+    spans = _sentences(prose)
+    for place, (begin, end) in enumerate(spans):
+        after = prose[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
+        stop = _end_of_statement(prose, begin, end)
+        raw = prose[begin:stop]
         inside = [one for one in dates if one.words in raw]
         if assistant:
-            found += _assistant_claims(message, raw, inside)
+            made = _assistant_claims(message, raw, inside)
         else:
-            found += _claims(message, raw, after, inside, _teller(message, raw, people, by_owner))
+            made = _claims(message, raw, after, inside, _teller(message, raw, people, by_owner))
+        quote = " ".join(told[begin:stop].split())
+        found += [replace(claim, quote=quote) for claim in made]
     numbered = tuple(
         replace(claim, position=n, key_sha=key_of(claim)) for n, claim in enumerate(_once(found))
     )
@@ -139,16 +156,23 @@ def record_of(
     return _record(message, numbered, provenance, attitude)
 
 
-def _sentences(prose: str) -> list[str]:
-    """The sentences that are read; "Dr." ends none."""
+def _sentences(prose: str) -> list[tuple[int, int]]:
+    """Where the sentences that are read begin and stop; "Dr." ends none."""
     spans: list[tuple[int, int]] = []
     for begin, stop in sentence_spans(prose):
         if spans and _ABBREVIATED.search(prose, spans[-1][0], spans[-1][1]):
             spans[-1] = (spans[-1][0], stop)
         else:
             spans.append((begin, stop))
-    several = [prose[begin:stop] for begin, stop in spans[:_MOST_SENTENCES]]
-    return [one for one in several if len(one) <= _LONGEST_SENTENCE]
+    return [one for one in spans[:_MOST_SENTENCES] if one[1] - one[0] <= _LONGEST_SENTENCE]
+
+
+def _end_of_statement(prose: str, begin: int, stop: int) -> int:
+    """Where a sentence stops to state something: "I row on Mondays, what about you?"."""
+    if not prose[begin:stop].rstrip(_CLOSING).endswith("?"):
+        return stop
+    match = _ASKS_AFTER.match(prose, begin, stop)
+    return stop if match is None else match.end("told")
 
 
 def _record(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import meta, renewal
+from localmem.store import meta, personas, renewal
 from localmem.store.participants import ParticipantBook, add_alias, names_of, owner
 from localmem.types import ConversationKind, Participant, Role
 
@@ -84,6 +84,7 @@ def _dissolve(connection: Connection, gone: int, kept: int) -> None:
         ("reassigned", "instead_voice_id"),
     ):
         connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", [kept, gone])
+    personas.clear(connection, gone)
     connection.execute("DELETE FROM alias WHERE participant_id = ?", [gone])
     connection.execute("DELETE FROM participant WHERE id = ?", [gone])
 

@@ -8,7 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import UsageError
-from localmem.store import item_erasing, items, meta, renewal, rulings, voices
+from localmem.store import item_erasing, items, meta, personas, renewal, rulings, voices
 from localmem.store.batches import id_set
 from localmem.store.cells import moment_of
 from localmem.store.participants import (
@@ -139,6 +139,7 @@ def merge(connection: Connection, kept_name: str, gone_name: str) -> PeopleChang
     item_erasing.drop(
         connection, f"(SELECT message_id FROM claim WHERE participant_id = {gone.id})"
     )
+    personas.clear(connection, int(gone.id))
     voices.absorb(connection, int(gone.id), int(kept.id))
     if gone.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [int(kept.id)])

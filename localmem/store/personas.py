@@ -161,7 +161,7 @@ def put(
     its_keys: Sequence[PersonaKeys],
 ) -> None:
     """Store a participant's snapshots in place of what they had; groups with id 0 get a new one."""
-    _clear(connection, f"= {int(participant)}")
+    clear(connection, participant)
     counters = meta.Counters(connection)
     numbers = [int(group.id) or counters.next("persona") for group in made]
     counters.save()
@@ -295,6 +295,11 @@ def drop(connection: Connection, messages: str) -> None:
     )
     connection.execute("DROP TABLE touched")
     _remove_empty(connection)
+
+
+def clear(connection: Connection, participant: int) -> None:
+    """Remove all that is about a participant who is about to go."""
+    _clear(connection, f"= {int(participant)}")
 
 
 def sweep(connection: Connection) -> None:
