@@ -108,8 +108,8 @@ def _print_report(console: Console, report: WarmReport) -> None:
     )
     if report.records_made or report.records_kept:
         console.print(
-            f"read {report.records_made + report.records_kept:,} messages again for what they tell "
-            f"of people; of {report.records_made:,} it made more"
+            f"read {counted(report.records_made + report.records_kept, 'message')} again for what "
+            f"is told of people; of {report.records_made:,} it made more"
         )
     console.print(
         f"{report.model_id}: {counted(report.cost.evaluated_tokens, 'token')} read, "

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from localmem.jobs.coverage import SummaryQuality, summary_quality
 from localmem.jobs.freshness import session_sources, stale_among
+from localmem.jobs.known_quality import KnownQuality, known_quality
+from localmem.layers.source import SessionSource
 from localmem.store import Store
-from localmem.types import Finding, ItemCounts, MemoryStats, Verdict
+from localmem.types import Finding, ItemCounts, MemoryStats, SessionId, Verdict
 from localmem.wording import counted
 
 _WASTED_SHARE = 0.5
@@ -29,6 +31,8 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
         owner = store.owner()
         orphans = store.orphans()
         known = store.item_counts()
+        sources = session_sources(store)
+        quality = known_quality(sources, store.items()) if known.items else KnownQuality(0, ())
     found = [*_file_findings(store.path, stats), *_work_findings(stats)]
     completed = {(i.path, i.source) for i in imports if i.complete}
     unfinished = [
@@ -54,8 +58,8 @@ def examine_memory(store: Store) -> tuple[Finding, ...]:
             )
         )
     found += _orphan_findings(orphans)
-    found += _known_findings(known)
-    return (*found, *_episode_findings(store), *_layer_findings(store))
+    found += _known_findings(known, quality)
+    return (*found, *_episode_findings(store), *_layer_findings(store, sources))
 
 
 def _episode_findings(store: Store) -> Iterator[Finding]:
@@ -69,16 +73,17 @@ def _episode_findings(store: Store) -> Iterator[Finding]:
         yield Finding(
             Verdict.NOTICE,
             "episodes",
-            f"{counts.pending:,} messages are in no page of an episode yet",
+            f"{counted(counts.pending, 'message is', 'messages are')} in no page of an episode yet",
             "localmem work",
         )
-    placed = f"{counts.placed:,} pages are in {counts.episodes:,} episodes"
+    pages = counted(counts.placed, "page is", "pages are")
+    placed = f"{pages} in {counted(counts.episodes, 'episode')}"
     if known is not None and known[1].fit == 0 and known[1].settings.startswith("beta"):
         placed += "; the gate goes by its prior until it has seen 40 scores"
     yield Finding(Verdict.OK, "episodes", placed)
 
 
-def _known_findings(counts: ItemCounts) -> Iterator[Finding]:
+def _known_findings(counts: ItemCounts, quality: KnownQuality) -> Iterator[Finding]:
     """How much is known of people, and how much of it the messages do not bear out."""
     unread = "messages are not read yet for what they tell"
     if counts.pending:
@@ -91,16 +96,17 @@ def _known_findings(counts: ItemCounts) -> Iterator[Finding]:
         )
     if not counts.items:
         return
-    share = counts.unsupported / counts.items
-    name = "names what its" if counts.unsupported == 1 else "name what their"
+    missed = len(quality.unsupported)
+    looked = "" if quality.checked == counts.items else f" of {quality.checked:,} looked at"
+    name = "is not borne out by its" if missed == 1 else "are not borne out by their"
     rate = 100 * counts.items / max(counts.from_people, 1)
     yield Finding(
-        Verdict.NOTICE if share > _MANY_UNSUPPORTED else Verdict.OK,
+        Verdict.NOTICE if quality.share > _MANY_UNSUPPORTED else Verdict.OK,
         "known",
         f"{counted(counts.items, 'thing is', 'things are')} known of people "
         f"({counted(counts.holding, 'holds', 'hold')} now), {rate:.0f} for each 100 of their "
-        f"messages; {counts.unsupported:,} ({share:.1%}) {name} message does not",
-        "localmem history TOPIC shows them; localmem retire ID" if counts.unsupported else "",
+        f"messages; {missed:,}{looked} ({quality.share:.1%}) {name} message",
+        "localmem history TOPIC shows them; localmem retire ID" if missed else "",
     )
 
 
@@ -172,10 +178,9 @@ def _orphan_findings(orphans: Mapping[str, int]) -> Iterator[Finding]:
     )
 
 
-def _layer_findings(store: Store) -> Iterator[Finding]:
+def _layer_findings(store: Store, sources: Mapping[SessionId, SessionSource]) -> Iterator[Finding]:
     """How well L0 stands for the turns, what is out of date, what could not be read."""
     with store.reading():
-        sources = session_sources(store)
         summaries = store.all_summaries()
         with_facts = store.sessions_with_facts()
         unread = len(store.unread_replies())

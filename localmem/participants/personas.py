@@ -50,6 +50,7 @@ from localmem.types import (
     PersonaSnapshot,
     WorkingState,
 )
+from localmem.wording import counted
 
 MOST_SUMMARISED = 30
 """Of a larger group the most central ones are told."""
@@ -112,7 +113,8 @@ def persona_of(
         attitudes = store.attitudes_of(participant_id)
         working = working_state(store, participant_id)
     now = Regrouped(known.groups, known.keys) if known.is_fresh else regroup(known, embedder)
-    alone = f"{now.left_alone:,} topics are not grouped yet: localmem work"
+    topics = counted(now.left_alone, "topic is", "topics are")
+    alone = f"{topics} not grouped yet: localmem work"
     return Persona(
         participant=known.person,
         topics=_snapshots(known, now.groups, PersonaKind.TOPIC, attitudes),

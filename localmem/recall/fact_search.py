@@ -17,6 +17,7 @@ from localmem.recall.facts_index import FactIndex
 from localmem.recall.ranking import Ranking, Stage, Staged
 from localmem.store import Store
 from localmem.types import IndexSnapshot
+from localmem.wording import counted
 
 _log = logging.getLogger(__name__)
 _PARTS = ("facts", "facts_keywords")
@@ -73,7 +74,7 @@ class FactSearch:
         if not lacking:
             return ()
         return (
-            f"the facts of {lacking:,} sessions have no vector yet: found by words only "
+            f"the facts of {counted(lacking, 'session')} have no vector yet: found by words only "
             "(localmem work)",
         )
 
