@@ -18,6 +18,7 @@ COMMANDS = {
     "ablation": ("benchmarks.ablation", "the deep depth with its parts switched off"),
     "compare": ("benchmarks.compare", "paired intervals between two runs of answers"),
     "screenshots": ("benchmarks.screenshots", "the pictures of the docs, from the sample history"),
+    "tui": ("benchmarks.tui", "first paint and frames of the terminal app on a large memory"),
     "engines": ("benchmarks.engines", "language-model engines side by side"),
 }
 

@@ -53,7 +53,7 @@ async def ask(app: LocalMemApp, pilot: Pilot[None]) -> None:
     """Two questions, the second leaning on the first."""
     await pilot.press("alt+2")
     await settled(app, pilot)
-    for question in (questions()[1], "And what is his vet called?"):
+    for question in (questions()[1], "How long did she hide?"):
         app.screen.query_one("#question", Input).value = question
         await pilot.press("enter")
         await settled(app, pilot)

@@ -1,0 +1,238 @@
+"""python -m benchmarks tui: the terminal app on a large memory that was imported keyword-only.
+
+Measured are the first picture (from the start of the app, and of a whole process), the time from
+the last key of a query to its results on screen, and the frames while one scrolls: how long each
+step keeps the app from drawing the next. Nothing is drawn into a real terminal, so what is
+measured is the app's own work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from localmem_tui import LocalMemApp
+from localmem_tui.screens.base import MemoryScreen
+from localmem_tui.widgets.rows import Rows
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from localmem.importers import open_export
+from localmem.memory import ImportOptions, Memory
+from localmem.sample import sample_export
+from localmem.types import ImportedConversation
+
+_TURNS_A_CONVERSATION = 20
+_WORDS_A_TURN = (8, 45)
+_START = datetime(2015, 1, 5, 9, 0, tzinfo=UTC)
+_SIZE = (120, 40)
+_PATIENCE_S = 300.0
+_FIRST_PICTURE = """
+import asyncio, sys, time
+began = time.perf_counter()
+from pathlib import Path
+from localmem.memory import Memory
+from localmem_tui import LocalMemApp
+
+async def run():
+    with Memory.open(Path(sys.argv[1]), create=False, idle_s=2.0) as memory:
+        app = LocalMemApp(memory)
+        async with app.run_test(size=(120, 40)) as pilot:
+            while app.screen.id == "_default" or "Search" not in app.export_screenshot():
+                await pilot.pause(0.005)
+            print(time.perf_counter() - began)
+
+asyncio.run(run())
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("--turns", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=200, help="keys pressed while scrolling")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--memory", type=Path, help="keep the memory here, and use it again")
+    parser.add_argument("--json", type=Path, required=True, metavar="OUT")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print and write the figures."""
+    chance = random.Random(args.seed)  # noqa: S311  # the same turns each time, no secret
+    sentences = _sentences()
+    with tempfile.TemporaryDirectory() as folder:
+        kept: Path = args.memory or Path(folder) / "kept.duckdb"
+        if not kept.exists():
+            _fill(kept, Path(folder), sentences, args.turns, chance)
+        file = Path(folder) / "memory.duckdb"
+        shutil.copy(kept, file)
+        figures: dict[str, float] = {"turns": args.turns}
+        figures["first_picture_of_a_process_s"] = _process_picture(file)
+        queries = [_query(sentences, chance) for _ in range(args.queries)]
+        with Memory.open(file, create=False, idle_s=2.0) as memory:
+            figures |= asyncio.run(_measured(memory, queries, args.steps))
+    args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    for name, value in figures.items():
+        print(f"{name:36} {value:,}")
+    return 0
+
+
+async def _measured(memory: Memory, queries: Sequence[str], steps: int) -> dict[str, float]:
+    began = time.perf_counter()
+    app = LocalMemApp(memory)
+    app.animation_level = "none"
+    async with app.run_test(size=_SIZE) as pilot:
+        while app.screen.id == "_default" or "Search" not in app.export_screenshot():
+            await pilot.pause(0.005)
+        figures = {"first_picture_s": round(time.perf_counter() - began, 3)}
+        await _settled(app, pilot)
+        figures["sessions_listed_s"] = round(time.perf_counter() - began, 3)
+        figures |= await _keys_to_results(app, pilot, queries)
+        await pilot.press("escape", "3")
+        await _settled(app, pilot)
+        figures["sessions"] = len(app.screen.query_one("#sessions", Rows).values)
+        figures |= await _scrolling(app, pilot, steps)
+        return figures
+
+
+async def _keys_to_results(
+    app: LocalMemApp, pilot: Pilot[None], queries: Sequence[str]
+) -> dict[str, float]:
+    """From the last key to the results on screen, in milliseconds."""
+    line = app.screen.query_one("#query", Input)
+    took: list[float] = []
+    for query in queries:
+        line.value = query[:-1]
+        await _settled(app, pilot)
+        began = time.perf_counter()
+        line.value = query
+        await asyncio.sleep(0)
+        await _quiet(app)
+        took.append((time.perf_counter() - began) * 1000)
+    return {
+        "key_to_results_p50_ms": _percentile(took, 50),
+        "key_to_results_p95_ms": _percentile(took, 95),
+    }
+
+
+async def _scrolling(app: LocalMemApp, pilot: Pilot[None], steps: int) -> dict[str, float]:
+    """How long the loop is kept busy at a stretch while keys scroll through the sessions."""
+    rows = app.screen.query_one("#sessions", Rows)
+    rows.focus()
+    stretches: list[float] = []
+    stop = asyncio.Event()
+
+    async def watch() -> None:
+        last = time.perf_counter()
+        while not stop.is_set():
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            stretches.append((now - last) * 1000)
+            last = now
+
+    watching = asyncio.create_task(watch())
+    for step in range(steps):
+        await pilot.press("pagedown" if step % 3 else "down")
+    await pilot.press("end", "home")
+    stop.set()
+    await watching
+    busy = [one for one in stretches if one > 1.0]
+    return {
+        "frame_p95_ms": _percentile(busy or [0.0], 95),
+        "frame_max_ms": round(max(stretches), 1),
+    }
+
+
+async def _settled(app: LocalMemApp, pilot: Pilot[None]) -> None:
+    await pilot.pause(0.05)
+    await _quiet(app)
+    await pilot.pause(0.05)
+
+
+async def _quiet(app: LocalMemApp) -> None:
+    """Wait until the screen has nothing in hand."""
+    deadline = time.perf_counter() + _PATIENCE_S
+    while any(one.is_busy for one in app.screen_stack if isinstance(one, MemoryScreen)):
+        if time.perf_counter() > deadline:
+            raise TimeoutError("the app stays busy")
+        await asyncio.sleep(0.001)
+
+
+def _process_picture(file: Path) -> float:
+    """Seconds from the start of a new process to the first picture of the app in it."""
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", _FIRST_PICTURE, str(file)],
+        check=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TEXTUAL_ANIMATIONS": "none"},
+    )
+    return round(time.perf_counter() - began, 3)
+
+
+# --- The memory ---------------------------------------------------------------------------
+
+
+def _fill(
+    file: Path, folder: Path, sentences: Sequence[str], turns: int, chance: random.Random
+) -> None:
+    """A memory of so many turns, imported keyword-only."""
+    export = folder / "chats.jsonl"
+    with export.open("w", encoding="utf-8") as lines:
+        for number in range(0, turns, _TURNS_A_CONVERSATION):
+            size = min(_TURNS_A_CONVERSATION, turns - number)
+            conversation = _conversation(number, size, sentences, chance)
+            lines.write(json.dumps(conversation) + "\n")
+    with Memory.open(file) as memory:
+        memory.import_(export, ImportOptions(tz=UTC, later=True))
+
+
+def _conversation(
+    number: int, turns: int, sentences: Sequence[str], chance: random.Random
+) -> dict[str, object]:
+    start = _START + timedelta(hours=number)
+    messages = []
+    for turn in range(turns):
+        said_at = (start + timedelta(minutes=2 * turn)).isoformat()
+        for role in ("user", "assistant"):
+            text = _text(sentences, chance)
+            messages.append({"role": role, "content": text, "timestamp": said_at})
+    return {"conversation_id": f"c{number}", "messages": messages}
+
+
+def _text(sentences: Sequence[str], chance: random.Random) -> str:
+    wanted = chance.randint(*_WORDS_A_TURN)
+    words: list[str] = []
+    while len(words) < wanted:
+        words += chance.choice(sentences).split()
+    return " ".join(words[:wanted])
+
+
+def _query(sentences: Sequence[str], chance: random.Random) -> str:
+    words = [word for word in chance.choice(sentences).split() if len(word) > 3]
+    return " ".join(words[:3]) or "Kalmar"
+
+
+def _sentences() -> list[str]:
+    found: list[str] = []
+    for one in open_export(sample_export(), tz=UTC):
+        if isinstance(one, ImportedConversation):
+            for message in one.messages:
+                found += [line for line in message.text.split(". ") if len(line.split()) > 4]
+    return found
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, round(percent / 100 * (len(ordered) - 1)))], 1)
