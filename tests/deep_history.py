@@ -175,3 +175,36 @@ def filler(first: int, count: int) -> dict[int, list[Said]]:
         ]
         for n in range(count)
     }
+
+
+# --- The paper's two cases, as fictional twins ----------------------------------------------
+
+TWO_HOPS = History(
+    {
+        1: [("Ines", "My kayak partner Teodor and I won the lake race!"), ("Ruben", "Bravo!")],
+        2: [("Ruben", "Lunch was with Teodor and Lena, his elder sibling, at hers in Aveiro.")],
+        **filler(3, 8),
+    }
+)
+"""Session 2 holds the answer and shares no word with the question but what session 1 names."""
+
+WHERE_SHE_LIVES = "In which town does the sister of Ines's kayak partner live?"
+
+VERBATIM = History(
+    {
+        1: [
+            ("Ines", "That dessert shop in Faro with the giant milkshakes, what was it?"),
+            ("Ruben", "It was the Copper Ladle, next to the old tram depot."),
+        ],
+        **filler(2, 8),
+    },
+    facts_of={1: ["Ines and Ruben talked about a dessert shop in Faro with giant milkshakes."]},
+    notes_of={
+        1: [
+            "Ines asked for a dessert shop in Faro with giant milkshakes.",
+            "Ruben told which dessert shop it was.",
+        ]
+    },
+)
+
+WHAT_IT_IS_CALLED = "What is the dessert shop in Faro with the giant milkshakes called?"

@@ -24,7 +24,14 @@ from localmem.recall.deep.state import State
 from localmem.recall.deep.tools import TOOLS, Call, run_call
 from localmem.testing import ScriptedLlm
 from localmem.types import Answer, Budget, Depth, Layer, SessionId
-from tests.deep_history import History, filler
+from tests.deep_history import (
+    TWO_HOPS,
+    VERBATIM,
+    WHAT_IT_IS_CALLED,
+    WHERE_SHE_LIVES,
+    History,
+    filler,
+)
 
 NOW = datetime(2026, 1, 10, 12, 0, tzinfo=UTC)
 
@@ -75,19 +82,8 @@ class Restless:
 
 # --- The paper's two cases, as fictional twins ----------------------------------------------
 
-TWO_HOPS = History(
-    {
-        1: [("Ines", "My kayak partner Teodor and I won the lake race!"), ("Ruben", "Bravo!")],
-        2: [("Ruben", "Lunch was with Teodor and Lena, his elder sibling, at hers in Aveiro.")],
-        **filler(3, 8),
-    }
-)
-"""Session 2 holds the answer and shares no word with the question but what session 1 names."""
-
 REFLECT, FINISH, YES, NO = 2, 3, 0, 1
 """Places among the options: facts, notes, reflect, finish; yes, no."""
-
-WHERE_SHE_LIVES = "In which town does the sister of Ines's kayak partner live?"
 
 
 def test_a_two_hop_question_is_answered_from_facts_in_two_searches() -> None:
@@ -134,30 +130,12 @@ def test_an_age_at_an_event_is_worked_out_from_facts_of_two_sessions() -> None:
     assert {step.layer for step in answer.trace.steps} >= {Layer.FACTS}
 
 
-VERBATIM = History(
-    {
-        1: [
-            ("Ines", "That dessert shop in Faro with the giant milkshakes, what was it?"),
-            ("Ruben", "It was the Copper Ladle, next to the old tram depot."),
-        ],
-        **filler(2, 8),
-    },
-    facts_of={1: ["Ines and Ruben talked about a dessert shop in Faro with giant milkshakes."]},
-    notes_of={
-        1: [
-            "Ines asked for a dessert shop in Faro with giant milkshakes.",
-            "Ruben told which dessert shop it was.",
-        ]
-    },
-)
-
-
 def test_a_verbatim_detail_is_found_by_descending_through_three_layers() -> None:
     history = VERBATIM
     llm = ScriptedLlm(["Copper Ladle"])
     answer = ask(
         history,
-        "What is the dessert shop in Faro with the giant milkshakes called?",
+        WHAT_IT_IS_CALLED,
         models=DeepModels(answer=llm),
     )
     assert answer.text == "Copper Ladle"
@@ -165,6 +143,17 @@ def test_a_verbatim_detail_is_found_by_descending_through_three_layers() -> None
     assert layers[:3] == [Layer.FACTS, Layer.NOTES, Layer.RAW]
     assert answer.citations[0].quote in history.messages[1].text
     assert answer.trace.deepest is Layer.RAW
+
+
+def test_nobody_judges_before_the_finer_layers_of_what_shows_the_topic_are_read() -> None:
+    history = History(VERBATIM.sessions, VERBATIM.facts_of, VERBATIM.notes_of)
+    bench = bench_of(history, WHAT_IT_IS_CALLED)
+    gather_evidence(
+        bench, Scripted([Call("search", "dessert shop in Faro")], *[[Call("reflect")]] * 3)
+    )
+    layers = [s.layer for s in bench.state.steps if "session 1" in s.arguments]
+    assert layers[:3] == [Layer.FACTS, Layer.NOTES, Layer.RAW]
+    assert [s.tool for s in bench.state.steps].index("reflect") > 3
 
 
 # --- Limits ---------------------------------------------------------------------------------
@@ -261,7 +250,7 @@ def test_a_count_is_never_answered_without_one_reflection() -> None:
 
 
 def test_a_reflection_that_finds_nothing_new_ends_the_search() -> None:
-    bench = bench_of(MANY, "What is the gardener called?")
+    bench = bench_of(MANY, "What is the plumber called?")
     policy = Scripted([Call("search", "garden")], [Call("reflect")], [Call("reflect")])
     gather_evidence(bench, policy)
     assert bench.state.converged
@@ -333,7 +322,7 @@ def test_a_bad_call_is_told_and_changes_nothing(call: Call, reason: str) -> None
 def test_every_tool_of_the_table_has_a_description_and_a_name_of_its_own() -> None:
     assert set(TOOLS) == {
         "search", "read_facts", "read_turns", "read_raw", "interpret_dates", "decompose",
-        "reflect", "expand_graph", "timeline",
+        "reflect", "plan_route", "expand_graph", "timeline", "read_persona",
     }  # fmt: skip
     assert all(tool.does and tool.name == name for name, tool in TOOLS.items())
 

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable
 
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.meter import OutOfTimeError
-from localmem.recall.deep.policy import Decision, Policy, next_drills
+from localmem.recall.deep.policy import Decision, Policy, legal_descents, next_drills
 from localmem.recall.deep.question import is_about
 from localmem.recall.deep.state import Candidate
 from localmem.recall.deep.telling import is_sufficient
 from localmem.recall.deep.tools import Call, run_call
 from localmem.types import Layer, SessionId
 
+_FIRST = ("interpret_dates", "decompose", "plan_route")
 _WIDE_SHOWN = 20
 _SURELY_SHOWN = 5
 _MORE_SESSIONS = 4
@@ -44,8 +45,8 @@ def gather_evidence(bench: Bench, policy: Policy) -> None:
 
 
 def _prepare(bench: Bench) -> None:
-    """Dates first, then parts: always, and before anything is searched."""
-    names = [name for name in ("interpret_dates", "decompose") if bench.switches.allows(name)]
+    """Dates first, then parts, then the route: always, and before anything is searched."""
+    names = [name for name in _FIRST if bench.switches.allows(name)]
     _run(bench, [Call(name) for name in names])
 
 
@@ -69,11 +70,17 @@ def _loop(bench: Bench, policy: Policy) -> None:
 
 
 def _ruled(bench: Bench, decision: Decision) -> Decision:
-    """The decision, but a count is never answered before one reflection."""
+    """The decision, but a count is never answered before one reflection, and one thing that no
+    open line tells is looked for in the finer layers before anybody judges what is there."""
     state = bench.state
     hasty = not decision.calls and state.question.is_wide and not state.reflected
     if hasty and bench.switches.reflect and state.tried:
         return Decision((Call("reflect"),), by="program")
+    judges = any(call.tool == "reflect" for call in decision.calls)
+    simple = not (state.question.is_wide or state.question.compound or state.nudged)
+    if judges and simple and not any(line.telling for line in state.lines()):
+        descents = legal_descents(bench)
+        return Decision(descents, by="program") if descents else decision
     return decision
 
 
