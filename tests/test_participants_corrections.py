@@ -380,7 +380,7 @@ def test_doctor_counts_items_and_those_unsupported(memory: Memory) -> None:
     _say(memory, "I live in Rome.", "My rent is 640 euros.")
     finding = next(one for one in memory.doctor() if one.subject == "known")
     assert finding.detail.startswith("2 things are known of people (2 hold now), 100 for each 100")
-    assert "0 (0.0%) name" in finding.detail
+    assert "0 (0.0%) are not borne out by their message" in finding.detail
 
 
 # --- What no rule is sure of ------------------------------------------------------------------

@@ -37,6 +37,7 @@ from localmem.recall.routing import (
     routes_named,
 )
 from localmem.store import Changes, Store
+from localmem.store.personas import PersonaNode
 from localmem.types import (
     ConversationKind,
     FoundMessage,
@@ -62,6 +63,9 @@ _REPLAY_SHARE = 0.2
 """A snapshot that lacks more than this share of the rows is made anew."""
 
 Vector = NDArray[np.float32]
+
+_GraphStamp = tuple[int, bool, tuple[PersonaNode, ...]]
+"""Generation, whether items are in it, and the persona snapshots, which change with neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class Finder:
         self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
-        self._graph: tuple[tuple[int, bool], GraphInTime] | None = None
+        self._graph: tuple[_GraphStamp, GraphInTime] | None = None
         self._lock = threading.RLock()
 
     def search(
@@ -287,11 +291,12 @@ class Finder:
 
     def _graph_at(self, loaded: _Loaded, *, with_items: bool) -> GraphInTime:
         """The graph of what is loaded, made anew after a change; only some uses want items."""
-        stamp = (loaded.generation, with_items)
+        snapshots = self._store.persona_nodes() if with_items else ()
+        stamp = (loaded.generation, with_items, snapshots)
         if self._graph is None or self._graph[0] != stamp:
             topics = {int(one.turn_id): one.keywords for one in self._store.all_summaries()}
             items = self._store.items() if with_items else ()
-            made = graph_of(loaded.retriever.corpus, loaded.sessions, topics, items)
+            made = graph_of(loaded.retriever.corpus, loaded.sessions, topics, items, snapshots)
             self._graph = (stamp, made)
         return self._graph[1]
 

@@ -30,6 +30,7 @@ from localmem.recall.ranking import Ranking, Stage, Staged
 from localmem.recall.route import LEAST_FOUND, Route, plan_route
 from localmem.recall.route_terms import NOTHING, RouteTerms, add_terms, terms_of, without_names
 from localmem.recall.targets import Target, resolve_target
+from localmem.store.personas import PersonaNode
 from localmem.types import (
     ConversationKind,
     Item,
@@ -117,8 +118,9 @@ def graph_of(
     sessions: Mapping[SessionId, Session],
     topics: Mapping[int, tuple[str, ...]] | None = None,
     items: Iterable[Item] = (),
+    snapshots: Iterable[PersonaNode] = (),
 ) -> GraphInTime:
-    """The graph of all rows and items; `topics` are keywords by turn."""
+    """The graph of all rows, items and persona snapshots; `topics` are keywords by turn."""
     topics = topics or {}
     ordered = sorted(sessions.values(), key=_began)
     rank = {int(session.id): place for place, session in enumerate(ordered)}
@@ -130,7 +132,8 @@ def graph_of(
         for row in rows
     ]
     return GraphInTime(
-        Graph(messages, map(_item_node, items)), tuple(row.message_id for row in rows)
+        Graph(messages, (*map(_item_node, items), *map(_snapshot_node, snapshots))),
+        tuple(row.message_id for row in rows),
     )
 
 
@@ -138,6 +141,11 @@ def _item_node(item: Item) -> GraphItem:
     return GraphItem(
         Node(NodeKind(item.kind.value), item.id), item.participant_id, item.message_ids
     )
+
+
+def _snapshot_node(snapshot: PersonaNode) -> GraphItem:
+    node = Node(NodeKind.PERSONA, snapshot.id)
+    return GraphItem(node, snapshot.participant_id, snapshot.message_ids)
 
 
 def neighbours(
