@@ -13,7 +13,7 @@ from localmem.jobs.consolidating import consolidate
 from localmem.jobs.deriving import derive_vectors
 from localmem.jobs.episode_views import episode_view, tiers_view
 from localmem.store import Store
-from localmem.testing import HashEmbedder
+from localmem.testing import HashEmbedder, build_memory
 from localmem.tiers.wishes import as_told, wishes_of
 from localmem.types import (
     ConversationKind,
@@ -107,6 +107,20 @@ def test_views_tell_what_is_where_and_why(tmp_path: Path) -> None:
         episode = episode_view(store, view.episodes[0].id)
         assert episode.pages[0].decision.gate is GateKind.NONE
         assert "sources" in episode.pages[0].messages[0].text
+
+
+def test_the_memory_gives_the_wishes_nearest_to_a_question(tmp_path: Path) -> None:
+    filled(tmp_path / "m.duckdb").close()
+    with build_memory(tmp_path / "m.duckdb") as memory:
+        (first,) = memory.wishes("which bread, rye bread or white bread?", k=1)
+        assert first.text.startswith("I prefer rye bread")
+        assert len(memory.wishes("sources", k=9)) == 2
+        assert memory.tiers().counts.lasting == 2
+        assert memory.consolidate().pages == 0
+        assert any(finding.subject == "episodes" for finding in memory.doctor())
+    with build_memory(tmp_path / "empty.duckdb") as empty:
+        assert empty.wishes("anything") == ()
+        assert empty.consolidate().pages == 0
 
 
 def test_the_commands_show_tiers_and_an_episode(tmp_path: Path) -> None:

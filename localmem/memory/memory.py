@@ -40,6 +40,7 @@ from localmem.types import (
     EpisodeView,
     ExportReport,
     Finding,
+    LastingEntry,
     Layer,
     MemoryStats,
     QueueStatus,
@@ -89,7 +90,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             routes=config.search.routes,
             facts=config.search.facts,
         )
-        self._episodes = Episodes(store, config)
+        self._episodes = Episodes(store, config, self._models)
         self._upkeep = Upkeep(store, self._models, finder)
         self._warming = WarmingUp(
             store, self._models, lambda: self.layers, self._opened, self._turns
@@ -396,6 +397,10 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             RecordNotFoundError: there is no such episode.
         """
         return self._episodes.episode(episode_id)
+
+    def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
+        """How the owner said they want things done, as far as it bears on a question; as data."""
+        return self._episodes.wishes(question, k)
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""
