@@ -57,11 +57,12 @@ class ModelSource(Protocol):
 class LoadedModels:
     """The embedder and the language models that one memory has loaded. Safe for threads.
 
-    `lock` keeps what is loaded as it is while a question uses it.
+    `lock` keeps the language models as they are while a question uses them.
     """
 
     def __init__(self, source: ModelSource, store: Store) -> None:
         self.lock = threading.RLock()
+        self._embedder_lock = threading.RLock()  # a search does not wait for an answer
         self._source = source
         self._store = store
         self._embedder: Embedder | None = None
@@ -115,7 +116,7 @@ class LoadedModels:
         self._embedder = new
 
     def _loaded_embedder(self, model_id: str | None) -> Embedder:
-        with self.lock:
+        with self._embedder_lock:
             loaded = self._embedder
             if loaded is None or (model_id is not None and loaded.model_id != model_id):
                 self.swap_embedder(self._source.embedder_of(model_id))
