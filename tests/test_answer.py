@@ -76,6 +76,17 @@ def direct(question: str, reply: str, evidence: Sequence[Evidence] = HISTORY) ->
     return answer_question(asked(question, evidence), depth=Depth.DIRECT, llm=ScriptedLlm([reply]))
 
 
+def test_a_reply_in_the_words_of_the_question_alone_is_no_answer() -> None:
+    answer = direct("What kayak did Ruben buy?", "a kayak")
+    assert "red kayak" in answer.text
+    assert answer.citations[0].message_id == 2
+    assert any("a kayak" in notice for notice in answer.notices)
+
+
+def test_a_choice_that_the_question_offers_is_an_answer() -> None:
+    assert direct("Did Ruben buy a kayak or a canoe?", "a kayak").text == "a kayak"
+
+
 def test_an_answer_cites_the_message_that_says_it_word_for_word() -> None:
     answer = direct("What did Ruben buy?", "a red kayak")
     assert answer.found and answer.text == "a red kayak"

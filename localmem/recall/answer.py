@@ -27,7 +27,7 @@ from localmem.recall.refusal import (
     says_not_found,
     told_of_another,
 )
-from localmem.recall.reply import plain_line
+from localmem.recall.reply import only_repeats, plain_line
 from localmem.types import (
     Answer,
     Budget,
@@ -244,6 +244,10 @@ def _answer_directly(
         return
     if not _read_reply(outcome, reader, messages) and not outcome.text:
         _fall_back(asked, outcome)
+        return
+    if only_repeats(outcome.text, asked.question):
+        outcome.notices.append(f"the model said only “{outcome.text}”; this answer is extracted")
+        _answer_instantly(asked, outcome)
         return
     _judge(asked, outcome, reader)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from localmem.words import Analyser
+
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _LABEL = re.compile(r"^(?:short\s+)?(?:answer|reply)\s*[:>-]+\s*|^->\s*", re.IGNORECASE)
 _REFERENCE = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
 _QUOTED = re.compile(r"^[\"“](.*)[\"”]$")
@@ -19,3 +22,12 @@ def plain_line(reply: str) -> str:
         if said:
             return said
     return ""
+
+
+def only_repeats(answer: str, question: str) -> bool:
+    """Whether an answer says nothing beyond the words of a question that offers no choice."""
+    if _CHOICE.search(question):
+        return False
+    analyser = Analyser()
+    said = set(analyser.terms(answer))
+    return bool(said) and said <= set(analyser.terms(question))
