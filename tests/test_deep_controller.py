@@ -279,7 +279,7 @@ def test_a_hasty_policy_is_nudged_at_most_twice() -> None:
 
 def test_dates_and_parts_come_before_the_first_search() -> None:
     answer = ask(TWO_HOPS, "What did Ines win last year and who was with her?")
-    assert tools_of(answer)[:3] == ["interpret_dates", "decompose", "search"]
+    assert tools_of(answer)[:4] == ["interpret_dates", "decompose", "plan_route", "search"]
     assert "2025" in answer.trace.steps[0].outcome
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from localmem.participants.graph import PRIORS, EdgeKind
 from localmem.recall.blend import TABLE_7
-from localmem.recall.route import RouteClass, plan_route, refine
+from localmem.recall.route import RouteClass, described, plan_route, refine
 from localmem.recall.targets import Target, TargetKind
 from localmem.testing import ScriptedLlm
 from localmem.types import ParticipantId
@@ -69,11 +69,11 @@ def test_whether_a_time_or_several_things_are_asked_for() -> None:
 def test_a_model_revises_only_an_unsure_plan_and_only_within_the_clips() -> None:
     sure = plan_route("When did Ana move?")
     unasked = ScriptedLlm()
-    assert refine(sure, "When did Ana move?", unasked) == sure and not unasked.history
+    assert refine(sure, "When did Ana move?", unasked.choose) == sure and not unasked.history
 
     question = "Why did Ana move last year?"
     llm = ScriptedLlm(choices=[0, 3, 0, 0, 1])
-    refined = refine(plan_route(question), question, llm)
+    refined = refine(plan_route(question), question, llm.choose)
     assert (refined.use_graph, refined.seeds, refined.hops) == (True, 4, 1)
     terms = refined.fusion
     assert (terms.alpha, terms.beta, terms.gamma, terms.delta) == (0.90, 0.08, 0.03, 0.0)
@@ -82,10 +82,24 @@ def test_a_model_revises_only_an_unsure_plan_and_only_within_the_clips() -> None
 
 def test_a_model_may_leave_the_graph_off() -> None:
     question = "Why did Ana move last year?"
-    refined = refine(plan_route(question), question, ScriptedLlm(choices=[1, 1, 1]))
+    refined = refine(plan_route(question), question, ScriptedLlm(choices=[1, 1, 1]).choose)
     assert not refined.use_graph and refined.fusion.beta == 0.0
 
 
 def test_without_a_model_the_table_stands() -> None:
     route = plan_route("Why did Ana move last year?")
     assert refine(route, "Why did Ana move last year?", None) is route
+
+
+def test_a_model_that_fails_leaves_the_table_as_it_stands() -> None:
+    route = plan_route("Why did Ana move last year?")
+    assert refine(route, "Why did Ana move last year?", lambda messages, options: None) is route
+
+
+def test_a_plan_is_told_in_a_few_words() -> None:
+    assert described(plan_route("What is Ana's dog called?")) == "single-hop, by similarity"
+    told = described(plan_route("When did Ana move?"))
+    assert told == "temporal, along the graph too, 1 step from 2 messages"
+    question = "Why did Ana move last year?"
+    refined = refine(plan_route(question), question, ScriptedLlm(choices=[1, 1, 1]).choose)
+    assert "the model chose" in described(refined) and "use_graph" in described(refined)

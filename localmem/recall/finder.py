@@ -25,6 +25,7 @@ from localmem.ports import Embedder
 from localmem.recall.fact_search import FactSearch, facts_wanted
 from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
+from localmem.recall.route import Route
 from localmem.recall.routing import (
     GraphInTime,
     Plan,
@@ -191,18 +192,25 @@ class Finder:
                 self._facts.save(loaded.model_id)
 
     def neighbours(
-        self, query: str, found: Sequence[MessageId], *, most: int
+        self,
+        query: str,
+        found: Sequence[MessageId],
+        *,
+        most: int,
+        route: Route | None = None,
     ) -> tuple[FoundMessage, ...]:
         """What the graph leads to from messages that a search found, best first, at most `most`.
 
-        Scores are those of the graph, up to 1.
+        Scores are those of the graph, up to 1. `route` stands for the route by rule.
         """
         with self._lock, self._store.reading():
             loaded = self._current()
             if not len(loaded.retriever):
                 return ()
             graph = self._graph_at(loaded, with_items=True).graph
-            reached = neighbours(graph, self._plan(query, loaded), found, most)
+            planned = self._plan(query, loaded)
+            planned = planned if route is None else replace(planned, route=route)
+            reached = neighbours(graph, planned, found, most)
             hits = [Hit(number, score, "graph") for number, score in reached.items()]
             return self._found(hits, loaded.sessions)
 

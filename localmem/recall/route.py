@@ -7,16 +7,18 @@ only within clips. The plan is data: nothing is searched here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from localmem.entities import expected_answer_type
 from localmem.participants.graph import PRIORS, EdgeKind
-from localmem.ports import Llm
 from localmem.recall.blend import TABLE_7, FusionTerms, clipped
 from localmem.recall.targets import Target, TargetKind
-from localmem.types import AnswerType, ChatMessage, Role
+from localmem.types import AnswerType, ChatMessage, Choice, Role
+
+Chooser = Callable[[Sequence[ChatMessage], Sequence[str]], Choice | None]
+"""Reads a choice among options from a model's probabilities; None where the model fails at it."""
 
 REFINE_BELOW = 0.75
 LEAST_FOUND = 3
@@ -174,49 +176,84 @@ _YES_NO = ("yes", "no")
 _ASKED = "Answer with one word or number."
 
 
-def refine(route: Route, question: str, llm: Llm | None) -> Route:
+def refine(route: Route, question: str, choose: Chooser | None) -> Route:
     """The plan as a model revises it: only a plan of less confidence than 0.75, and within clips.
 
     Small choices by probability: whether to use the graph, from how many messages, how far, and
-    how much each part of the fusion counts. Without a model the table stands.
-
-    Raises:
-        GenerationError: the engine failed.
+    how much each part of the fusion counts. Without a model, and where it fails at a choice, the
+    table stands.
     """
-    if llm is None or route.confidence >= REFINE_BELOW:
+    if choose is None or route.confidence >= REFINE_BELOW:
         return route
-    graph = _chosen(llm, question, "Does the answer need several messages?", _YES_NO) == "yes"
-    changes: dict[str, object] = {"use_graph": graph, "graph_if_few": False}
+    told = _Refiner(question, choose)
+    graph = told.yes("Does the answer need several messages?", route.use_graph)
+    seeds, hops = route.seeds, route.hops
     if graph:
-        seeds = _chosen(
-            llm, question, "From how many messages should one look on?", ("1", "2", "3", "4")
-        )
-        hops = _chosen(llm, question, "How many steps from one to the next?", ("1", "2"))
-        changes |= {
-            "seeds": max(1, min(_MOST_SEEDS, int(seeds))),
-            "hops": max(0, min(_MOST_HOPS, int(hops))),
-        }
-    newest = _chosen(llm, question, "Does the newest message count most?", _YES_NO) == "yes"
-    told = _chosen(llm, question, "Is the answer a plain fact?", _YES_NO) == "yes"
-    fusion = clipped(
-        FusionTerms(
-            alpha=route.fusion.alpha,
-            beta=route.fusion.beta if graph else 0.0,
-            gamma=route.fusion.gamma if newest else 0.0,
-            delta=route.fusion.delta if told else 0.0,
-        )
+        seeds = told.number("From how many messages should one look on?", 4, route.seeds)
+        hops = told.number("How many steps from one to the next?", 2, route.hops)
+    newest = told.yes("Does the newest message count most?", route.fusion.gamma > 0)
+    plain = told.yes("Is the answer a plain fact?", route.fusion.delta > 0)
+    if not told.answered:
+        return route
+    fusion = FusionTerms(
+        alpha=route.fusion.alpha,
+        beta=route.fusion.beta if graph else 0.0,
+        gamma=route.fusion.gamma if newest else 0.0,
+        delta=route.fusion.delta if plain else 0.0,
     )
     return replace(
         route,
         use_graph=graph,
         graph_if_few=False,
-        seeds=int(str(changes.get("seeds", route.seeds))),
-        hops=int(str(changes.get("hops", route.hops))),
-        fusion=fusion,
-        refined=tuple(sorted({*changes, "fusion"})),
+        seeds=max(1, min(_MOST_SEEDS, seeds)) if graph else seeds,
+        hops=max(0, min(_MOST_HOPS, hops)),
+        fusion=clipped(fusion),
+        refined=tuple(sorted({"fusion", *told.answered})),
     )
 
 
-def _chosen(llm: Llm, question: str, asked: str, options: tuple[str, ...]) -> str:
-    prompt = f"A question to a memory of conversations: {question}\n{asked} {_ASKED}"
-    return options[llm.choose([ChatMessage(Role.USER, prompt)], options).best]
+@dataclass(slots=True)
+class _Refiner:
+    """The small questions to a model about one question; `answered` names what it decided."""
+
+    question: str
+    choose: Chooser
+    answered: list[str] = field(default_factory=list)
+
+    def yes(self, asked: str, otherwise: bool) -> bool:
+        """Yes or no; as the table has it where the model fails."""
+        said = self._said(asked, _YES_NO)
+        return otherwise if said is None else said == "yes"
+
+    def number(self, asked: str, most: int, otherwise: int) -> int:
+        """A number from 1 to `most`; as the table has it where the model fails."""
+        said = self._said(asked, tuple(str(number) for number in range(1, most + 1)))
+        return otherwise if said is None else int(said)
+
+    def _said(self, asked: str, options: Sequence[str]) -> str | None:
+        prompt = f"A question to a memory of conversations: {self.question}\n{asked} {_ASKED}"
+        choice = self.choose([ChatMessage(Role.USER, prompt)], options)
+        if choice is None:
+            return None
+        self.answered.append(_NAMES[asked])
+        return options[choice.best]
+
+
+_NAMES: Mapping[str, str] = {
+    "Does the answer need several messages?": "use_graph",
+    "From how many messages should one look on?": "seeds",
+    "How many steps from one to the next?": "hops",
+    "Does the newest message count most?": "recency",
+    "Is the answer a plain fact?": "facts",
+}
+
+
+def described(route: Route) -> str:
+    """A plan in a few words, for a trace."""
+    if route.use_graph:
+        steps = "1 step" if route.hops == 1 else f"{route.hops} steps"
+        way = f"along the graph too, {steps} from {route.seeds} messages"
+    else:
+        way = "along the graph where little is found" if route.graph_if_few else "by similarity"
+    by_model = f"; the model chose {', '.join(route.refined)}" if route.refined else ""
+    return f"{route.kind}, {way}{by_model}"

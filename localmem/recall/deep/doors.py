@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from localmem.participants.personas import persona_of
 from localmem.ports import LayerReader
-from localmem.recall.deep.sources import Sources
+from localmem.recall.deep.sources import KnownLine, Sources
 from localmem.recall.finder import Finder
+from localmem.recall.route import Route
 from localmem.recall.routing import Routes
 from localmem.store import Store
 from localmem.types import (
     Evidence,
     FoundMessage,
     MessageId,
+    Persona,
+    PersonaLine,
     SearchFilter,
     SearchResult,
     SessionId,
     TurnId,
     TurnSummary,
 )
+
+_PERSONA = "persona"
+"""The mode of a message that stands behind a persona; no search has scored it."""
+_MOST_LINES = 200
+_MOST_SOURCES = 4
 
 
 def open_doors(
@@ -54,8 +64,20 @@ def open_doors(
     def summaries(turn_ids: Sequence[TurnId]) -> Sequence[TurnSummary]:
         return store.summaries(turn_ids)
 
-    def neighbours(query: str, found: Sequence[MessageId], most: int) -> Sequence[FoundMessage]:
-        return finder.neighbours(query, found, most=most)
+    def neighbours(
+        query: str, found: Sequence[MessageId], most: int, route: Route | None
+    ) -> Sequence[FoundMessage]:
+        return finder.neighbours(query, found, most=most, route=route)
+
+    def persona(name: str) -> Sequence[KnownLine]:
+        with store.reading():
+            lines = _known_lines(persona_of(store, store.find_participant(name).id))
+            numbers = list(dict.fromkeys(n for line in lines for n in line.message_ids))
+            messages = {one.message.id: one for one in finder.fetched(numbers, 0.0, _PERSONA)}
+        return [
+            KnownLine(line.text, tuple(messages[number] for number in line.message_ids))
+            for line in lines
+        ]
 
     return Sources(
         search=search,
@@ -65,4 +87,26 @@ def open_doors(
         sessions_total=len(store.sessions()),
         history_characters=store.shown_characters(),
         neighbours=None if routes in (Routes.OFF, Routes.NO_GRAPH) else neighbours,
+        persona=persona,
     )
+
+
+def _known_lines(persona: Persona) -> list[PersonaLine]:
+    """Attributes first, then what topics tell of preferences, then topics; `_MOST_LINES` at most.
+
+    Each line says whose it is, what it belongs to, and rests on at most `_MOST_SOURCES` messages.
+    """
+    whose = persona.participant.name
+    found: list[PersonaLine] = []
+    for snapshot in persona.aspects:
+        found += [replace(one, text=f"{whose}: {one.text}") for one in snapshot.lines]
+    for snapshot in persona.topics:
+        found += [
+            replace(one, text=f"{whose}, {snapshot.name}: {one.text}")
+            for one in (*snapshot.descriptors, *snapshot.lines)
+        ]
+    return [
+        replace(one, message_ids=one.message_ids[:_MOST_SOURCES])
+        for one in found[:_MOST_LINES]
+        if one.message_ids
+    ]

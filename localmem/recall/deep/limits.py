@@ -49,6 +49,10 @@ class Switches:
     notes: bool = True
     draft: bool = True
     list_items: bool = True
+    plan_route: bool = True
+    expand_graph: bool = True
+    timeline: bool = True
+    read_persona: bool = True
 
     def allows(self, tool: str) -> bool:
         """Whether a tool of this name may be used; tools without a switch always may."""

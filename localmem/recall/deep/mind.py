@@ -14,7 +14,7 @@ from localmem.errors import GenerationError
 from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.deep.meter import Meter
-from localmem.types import ChatMessage
+from localmem.types import ChatMessage, Choice
 
 LEAST_MARGIN = 0.15
 """How far the best option must lead the second for the model to be followed."""
@@ -45,6 +45,10 @@ class Mind:
             return None
         first, second = sorted(choice.probabilities, reverse=True)[:2]
         return choice.best if first - second >= LEAST_MARGIN else None
+
+    def weigh(self, messages: Sequence[ChatMessage], options: Sequence[str]) -> Choice | None:
+        """How likely each option is to the model; None where it fails."""
+        return self.meter.choose(self.llm, messages, options)
 
     def is_sufficient(self, question: str, gathered: str) -> bool | None:
         """Whether the evidence answers the question; None where the model fails at it."""

@@ -13,6 +13,13 @@ from typing import Protocol
 
 from localmem.entities import content_words
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.policies import (
+    ROUTE_ACTIONS,
+    possible_calls,
+    routed_calls,
+    wants_all_versions,
+    with_arguments,
+)
 from localmem.recall.deep.question import question_dates
 from localmem.recall.deep.reflect import gathered, topic_of
 from localmem.recall.deep.telling import LEAST_SHARE, is_sufficient
@@ -50,6 +57,9 @@ class RulePolicy:
             return Decision(tuple(Call("search", query) for query in state.waiting))
         if state.converged:
             return Decision()
+        routed = routed_calls(bench)
+        if routed and (wants_all_versions(state.route) or not sufficient_by_rule(bench)):
+            return Decision(routed)
         if sufficient_by_rule(bench):
             return Decision()
         descents, reflects = legal_descents(bench), may_reflect(bench)
@@ -75,7 +85,10 @@ class ModelPolicy:
             return ruled
         names = tuple(actions)
         chosen = mind.choose(describe_state(bench), names)
-        return ruled if chosen is None else Decision(actions[names[chosen]], by="model")
+        if chosen is None:
+            return ruled
+        calls = tuple(with_arguments(bench, mind, call) for call in actions[names[chosen]])
+        return Decision(calls, by="model")
 
 
 # --- Legal actions ------------------------------------------------------------------------
@@ -91,6 +104,8 @@ def legal_actions(bench: Bench) -> Mapping[str, tuple[Call, ...]]:
         descents = tuple(call for call in legal_descents(bench) if call.tool == calls)
         if descents:
             actions[name] = descents
+    for call in possible_calls(bench):
+        actions[ROUTE_ACTIONS[call.tool]] = (call,)
     if may_reflect(bench):
         actions["reflect"] = (Call("reflect"),)
     actions[FINISH] = ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from localmem.recall.deep.question import Question
+from localmem.recall.route import Route
 from localmem.types import (
     FoundMessage,
     Layer,
@@ -73,8 +74,8 @@ class State:
 
     `candidates` are kept best first. `size_reflected` is how much was open at the last
     reflection; `waiting` holds queries that wait for their search; `sufficient` is what the last
-    reflection said of it. `stopped` says what ended the
-    loop before it converged: "" or "steps", "seconds", "tokens".
+    reflection said of it; `taken` names the tools of the route that were used. `stopped` says
+    what ended the loop before it converged: "" or "steps", "seconds", "tokens".
     """
 
     question: Question
@@ -88,6 +89,8 @@ class State:
     tried: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     refused: set[tuple[str, SessionId | None]] = field(default_factory=set)
+    route: Route | None = None
+    taken: set[str] = field(default_factory=set)
     gap: str = ""
     reflections: int = 0
     reflected: bool = False

@@ -17,6 +17,8 @@ from localmem.recall.deep import reflect
 from localmem.recall.deep.question import described_dates, question_dates, split_question
 from localmem.recall.deep.state import Line, View
 from localmem.recall.deep.telling import judged, message_line
+from localmem.recall.route import described, plan_route, refine
+from localmem.recall.targets import Target, TargetKind
 from localmem.types import (
     Evidence,
     KeyFact,
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from localmem.recall.deep.bench import Bench
 
 _LONGEST_QUERY = 300
-_GRAPH_SEEDS = 4
+_GRAPH_SEEDS = 2
+_GRAPH_MOST = 10
+"""Messages that one expansion brings."""
+_PERSONA_MOST = 12
+"""Lines of a persona that are opened."""
 _REPLY_SHARE = 0.9
 """How well a reply fits, as a share of how well the question before it does."""
 
@@ -86,6 +92,7 @@ def run_call(bench: Bench, call: Call) -> Observation:
             return _refused("a session is missing")
         if call.session_id not in bench.state.ranked_sessions:
             return _refused(f"session {call.session_id} was not found by a search")
+    bench.state.taken.add(call.tool)
     try:
         return tool.run(bench, call)
     except RecordNotFoundError as error:
@@ -187,6 +194,16 @@ def _decompose(bench: Bench, call: Call) -> Observation:
     return Observation(" | ".join(parts) if parts else "one question, not split")
 
 
+def _plan_route(bench: Bench, call: Call) -> Observation:
+    """The route of the question; a model that leads the search may revise one that is not sure."""
+    question = bench.state.question
+    both = Target(TargetKind.BOTH) if len(question.named) > 1 else None
+    route = plan_route(question.text, both)
+    choose = bench.mind.weigh if bench.mind is not None else None
+    bench.state.route = refine(route, question.text, choose)
+    return Observation(described(bench.state.route))
+
+
 def _expand_graph(bench: Bench, call: Call) -> Observation:
     """From the best that was found along the graph; what it leads to joins what was found."""
     state, reach = bench.state, bench.sources.neighbours
@@ -194,8 +211,11 @@ def _expand_graph(bench: Bench, call: Call) -> Observation:
         return _refused("this memory has no graph")
     if not state.candidates:
         return _refused("nothing was found yet to go on from")
-    best = list(state.candidates)[:_GRAPH_SEEDS]
-    found = reach(state.question.text, best, bench.limits.hits)
+    seeds = state.route.seeds if state.route is not None else 0
+    best = list(state.candidates)[: seeds or _GRAPH_SEEDS]
+    found = reach(state.question.text, best, _GRAPH_MOST, state.route)
+    if not found:
+        return Observation("the graph leads to nothing more")
     scores = [one.score for one in state.candidates.values()]
     low, high = min(scores), max(scores)
     placed = [
@@ -234,6 +254,40 @@ def _timeline(bench: Bench, call: Call) -> Observation:
     )
 
 
+def _read_persona(bench: Bench, call: Call) -> Observation:
+    """Opens what is known of a person that has to do with the question, as far as it has sources.
+
+    The messages behind it count as found, so that they can be read.
+    """
+    state, known_of = bench.state, bench.sources.persona
+    if known_of is None:
+        return _refused("nothing is kept of people here")
+    question = state.question
+    wanted = question.terms - question.stems.of_text(call.query)
+    lines = [line for line in known_of(call.query) if line.messages]
+    fitting = [line for line in lines if wanted & question.stems.of_text(line.text)]
+    if not fitting:
+        return _refused(f"nothing that is known of {call.query} has to do with the question")
+    chosen = fitting[:_PERSONA_MOST]
+    behind = {one.message.id: one for line in chosen for one in line.messages}
+    low = min((one.score for one in state.candidates.values()), default=0.0)
+    new = [one for number, one in behind.items() if number not in state.candidates]
+    state.merge(
+        [replace(one, hit=replace(one.hit, score=low)) for one in new], bench.limits.sessions
+    )
+    characters = 0
+    for known in chosen:
+        messages = [one.message for one in known.messages]
+        line = _line(known.text, Layer.FACTS, messages, _BY_RULE)
+        view = state.open(messages[0].session_id, Layer.FACTS, [judged(line, question)])
+        characters += view.characters
+    return Observation(
+        f"{counted(len(chosen), 'line')} of {len(lines)}, {counted(len(behind), 'message')}",
+        Layer.FACTS,
+        characters,
+    )
+
+
 def _reflect(bench: Bench, call: Call) -> Observation:
     state = bench.state
     if state.reflections >= bench.limits.reflections:
@@ -248,16 +302,22 @@ TOOLS: Mapping[str, Tool] = {
             "interpret_dates", "tell what the question's relative dates mean", (), _interpret_dates
         ),
         Tool("decompose", "split a compound question", (), _decompose),
+        Tool("plan_route", "choose how to look, by the question's words", (), _plan_route),
         Tool("search", "find sessions by their L0 lines and messages", ("query",), _search),
         Tool("read_facts", "read the key facts of a session (L1)", ("session",), _read_facts),
         Tool("read_turns", "read the notes on a session's turns (L2)", ("session",), _read_turns),
         Tool("read_raw", "read a session's most relevant turns (L3)", ("session",), _read_raw),
         Tool("expand_graph", "go on from what was found along time and topics", (), _expand_graph),
         Tool("timeline", "put what names a time in order", ("query",), _timeline),
+        Tool("read_persona", "read what is known of a person", ("query",), _read_persona),
         Tool("reflect", "judge what is there, and what to look for next", (), _reflect),
     )
 }
 """Name -> tool. A further tool is a further row."""
+
+
+_BY_RULE = Provenance(rules.MODEL_ID, "", "")
+"""Of lines of a persona, which are put together by rule from items with sources."""
 
 
 # --- Lines --------------------------------------------------------------------------------
