@@ -16,7 +16,7 @@ class Background:
     def __init__(self, memory: Memory, *, quiet_s: float = _QUIET_S) -> None:
         """`quiet_s`: it works only while no question was asked for so long."""
         self._memory = memory
-        self._quiet_s = quiet_s
+        self.quiet_s = quiet_s
         self._warmer: Warmer | None = None
         self._is_paused = False
 
@@ -25,7 +25,7 @@ class Background:
         if self._warmer is not None and not self._has_ended():
             self._warmer.resume()
         else:
-            self._warmer = self._memory.warmer(idle_s=self._quiet_s).start()
+            self._warmer = self._memory.warmer(idle_s=self.quiet_s).start()
         self._is_paused = False
 
     def pause_or_resume(self) -> None:

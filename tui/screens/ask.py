@@ -38,6 +38,7 @@ from localmem.types import (
 )
 
 _SECONDS: tuple[float | None, ...] = (None, 15.0, 60.0, 180.0)
+_MOUNT_POLL_S = 0.005
 _DEPTHS = (Depth.AUTO, Depth.INSTANT, Depth.DIRECT, Depth.DEEP)
 
 
@@ -145,6 +146,9 @@ answer comes, with citations.
                 job.check()
                 self.app.call_later(self._step, exchange, done)
 
+            while not exchange.is_mounted:  # what is found needs its place on the screen
+                job.check()
+                time.sleep(_MOUNT_POLL_S)
             return self.memory.ask(
                 question,
                 depth=depth,
@@ -175,6 +179,8 @@ answer comes, with citations.
 
     def _step(self, exchange: Exchange, step: TraceStep) -> None:
         if exchange.is_mounted:
+            if step.decision == 1:  # it goes deep: what was said so far was not good enough
+                exchange.start_over()
             self.query_one("#steps", StepTree).add_step(step)
 
     def _show_answer(self, exchange: Exchange, answer: Answer) -> None:

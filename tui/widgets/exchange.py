@@ -59,6 +59,12 @@ class Exchange(Vertical):
         self.said.append(token)
         self._say("".join(self.said).strip())
 
+    def start_over(self) -> None:
+        """Take back what was said: another answer comes."""
+        if self.said:
+            self.said.clear()
+            self._say("")
+
     def show_answer(self, answer: Answer) -> None:
         """The whole answer, its citations, and what is to be said about it."""
         self.answer = answer
