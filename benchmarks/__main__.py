@@ -10,6 +10,7 @@ COMMANDS = {
     "retrieval": ("benchmarks.retrieval", "recall of gold messages and sessions, speed"),
     "train-fusion": ("benchmarks.train_fusion", "learn the shipped fusion weights"),
     "gate": ("benchmarks.gate", "the Beta gate on known mixtures and on labelled histories"),
+    "lens": ("benchmarks.lens", "retrieval with episodes as a lens, against the same without"),
     "wishes": ("benchmarks.wishes", "whether the owner's standing wishes are at hand"),
     "train-selector": ("benchmarks.train_selector", "learn which structure fits an episode"),
     "answers": ("benchmarks.answers", "token F1 of answers"),

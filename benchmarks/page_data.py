@@ -66,13 +66,13 @@ def paged_histories(
     for dataset in datasets:
         if dataset == "msc":
             for history, labels in msc(data / "msc"):
-                yield _interleaved(_paged(history, labels, embedder, cache))
+                yield _interleaved(paged(history, labels, embedder, cache))
         elif dataset == "beam":
             for history in beam(data / "beam" / "100K"):
-                yield _paged(history, beam_labels(history), embedder, cache)
+                yield paged(history, beam_labels(history), embedder, cache)
         else:
             for history in locomo(next((data / "locomo").glob("*.json"))):
-                yield _paged(history, None, embedder, cache)
+                yield paged(history, None, embedder, cache)
 
 
 def msc(
@@ -130,13 +130,13 @@ def beam_labels(history: History) -> dict[MessageKey, str]:
     }
 
 
-def _paged(
+def paged(
     history: History,
     labels: dict[MessageKey, str] | None,
     embedder: Embedder,
     cache: Path | None,
 ) -> PagedHistory:
-    """`labels` None: the session is the label."""
+    """A history as pages; `labels` None: the session is the label."""
     laid = lay_out(history)
     by_key = {message_id: key for key, message_id in laid.keys.items()}
     of_message = _message_vectors(*piece_vectors(laid.messages, embedder, cache))
