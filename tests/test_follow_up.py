@@ -8,8 +8,10 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from localmem.backends.cpu import machine_memory_mb
+from localmem.cli.app import app
 from localmem.errors import UsageError
 from localmem.memory import ImportOptions
 from localmem.recall.follow_up import standalone
@@ -115,3 +117,10 @@ def test_a_containers_limit_counts_where_it_is_less_than_the_machine_has(tmp_pat
     assert machine_memory_mb(limit) == 64
     limit.write_text("max\n", encoding="ascii")
     assert (machine_memory_mb(limit) or 0) > 64
+
+
+def test_ask_without_a_question_prints_what_one_could_ask(tmp_path: Path, tui_sample: Path) -> None:
+    memory = copy(tui_sample, tmp_path)
+    asked = CliRunner().invoke(app, ["--memory", str(memory), "ask", "--json"])
+    assert asked.exit_code == 0
+    assert json.loads(asked.stdout) == list(questions())

@@ -68,7 +68,10 @@ def search(
 
 def ask(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question in your own words.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(help="A question in your own words; without one: what you could ask."),
+    ] = None,
     depth: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +102,9 @@ def ask(
     """Ask a question; the answer cites the messages it rests on."""
     from localmem.cli.render import answer_view, plain
 
+    if question is None:
+        _suggest(context, json_)
+        return
     limits = _limits(participant, since, until, None)
     moment = parse_moment(asked_at, option="--asked-at")
     said: list[str] = []
@@ -129,6 +135,19 @@ def ask(
         answer_view(output(), answer, trace=trace, streamed=streamed.strip() == answer.text)
     if not answer.found:
         raise typer.Exit(1)
+
+
+def _suggest(context: typer.Context, json_: bool) -> None:
+    """Questions that this memory can be asked, one a line."""
+    with opened(context) as memory:
+        suggested = memory.suggestions()
+    if json_:
+        print_json(suggested)
+        return
+    for one in suggested:
+        typer.echo(one)
+    if not suggested:
+        messages().print("this memory is empty: localmem import EXPORT", style="dim")
 
 
 def demo(context: typer.Context) -> None:
