@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from localmem.errors import RecordNotFoundError
@@ -12,9 +14,9 @@ from localmem.jobs.personas import name_topics, renew_personas
 from localmem.jobs.remembering import derive_items
 from localmem.memory import Memory
 from localmem.participants.personas import persona_of
-from localmem.store import Store
+from localmem.store import Store, meta, migrations, personas
 from localmem.store.personas import PersonaGroup
-from localmem.testing import HashEmbedder, ScriptedLlm, build_memory
+from localmem.testing import FixedClock, HashEmbedder, ScriptedLlm, build_memory
 from localmem.types import (
     ConversationKind,
     ForgetTarget,
@@ -234,6 +236,43 @@ def test_what_is_known_does_not_wait_for_working_memory_to_be_full(tmp_path: Pat
     with filled(tmp_path, chat(("I live in Linz.",))) as memory:
         assert persona(memory).working.consolidated == 0
         assert [one.value for one in memory.store.items(kinds=[ItemKind.ATTRIBUTE])] == ["Linz"]
+
+
+def test_the_owners_word_is_in_the_persona_at_once(tmp_path: Path) -> None:
+    clock = FixedClock(datetime(2026, 11, 30, 12, tzinfo=UTC))
+    with build_memory(tmp_path / "memory.duckdb", clock=clock) as memory:
+        add(memory, chat())
+        (home,) = (one for one in memory.store.items(slots=["home"]) if one.holds)
+        memory.correct("Anna lives in Steyr.")
+        told = "\n".join(line.text for one in memory.persona("Anna").aspects for line in one.lines)
+        assert "home: Steyr" in told and f"home: {home.value}" not in told
+        (now,) = (one for one in memory.store.items(slots=["home"]) if one.holds)
+        clock.advance(minutes=1)
+        memory.retire(now.id)
+        assert "home: Steyr" not in str(memory.persona("Anna").aspects)
+
+
+def test_an_older_memory_gets_its_personas_when_it_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "memory.duckdb"
+    filled(tmp_path).close()
+    with duckdb.connect(str(path)) as connection:
+        for table in ("persona", "persona_member", "persona_key", "persona_rows", "persona_fresh"):
+            connection.execute(f"DROP TABLE {table}")
+        before = migrations.MIGRATIONS.index(personas.create_tables)
+        meta.put(connection, meta.SCHEMA_VERSION, before)
+        for step in migrations.MIGRATIONS[before + 1 :]:
+            undo(connection, step)
+    with build_memory(path) as memory:
+        assert memory.persona("Anna").topics
+
+
+def undo(connection: duckdb.DuckDBPyConnection, step: Callable[..., None]) -> None:
+    """Drop what a later step made, so that it can run again."""
+    with duckdb.connect() as empty:
+        step(empty)
+        made = empty.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    for (table,) in made:
+        connection.execute(f"DROP TABLE {table}")
 
 
 # --- Names by a model -----------------------------------------------------------------------

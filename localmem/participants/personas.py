@@ -78,7 +78,10 @@ class KeyEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a persona is made of: a participant's items, and what was grouped before."""
+    """What a persona is made of: a participant's items, and what was grouped before.
+
+    `keys` are there only where the groups are out of date: to make them anew.
+    """
 
     person: Participant
     items: tuple[Item, ...]
@@ -150,13 +153,14 @@ def load_known(store: Store, participant_id: ParticipantId) -> Known:
     person = next((one for one in people if one.id == participant_id), None)
     if person is None:
         raise RecordNotFoundError(f"there is no participant {participant_id}")
+    is_fresh = participant_id not in store.stale_personas()
     return Known(
         person=person,
         items=store.items(participants=[participant_id]),
         names=tuple(name for one in people for name in (one.name, *one.aliases)),
         groups=store.persona_groups(participant_id),
-        keys=store.persona_keys(participant_id),
-        is_fresh=participant_id not in store.stale_personas(),
+        keys=() if is_fresh else store.persona_keys(participant_id),
+        is_fresh=is_fresh,
     )
 
 
