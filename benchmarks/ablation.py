@@ -60,6 +60,10 @@ ROWS: Mapping[str, Switches] = {
     "no notes": Switches(notes=False),
     "no draft": Switches(draft=False),
     "no list of items": Switches(list_items=False),
+    "no plan_route": Switches(plan_route=False),
+    "no expand_graph": Switches(expand_graph=False),
+    "no timeline": Switches(timeline=False),
+    "no read_persona": Switches(read_persona=False),
 }
 """The switches of each row of the table."""
 
@@ -68,7 +72,11 @@ ROUTE_ROWS: Mapping[str, Routes] = {
     "without graph": Routes.NO_GRAPH,
     "without fusion": Routes.NO_FUSION,
 }
-ROLE_ROWS: Mapping[str, Switches] = {"without roles": Switches(controller=False, reflect=False)}
+PART_ROWS: Mapping[str, Switches] = {
+    "without routes": Switches(plan_route=False),
+    "without graph": Switches(expand_graph=False),
+    "without roles": Switches(controller=False, reflect=False),
+}
 SWEEPS: Mapping[str, Mapping[str, int]] = {
     **{f"K {most}": {"shown": most} for most in (5, 10, 15)},
     **{f"rounds {most}": {"reflections": most} for most in (1, 2, 3)},
@@ -78,7 +86,7 @@ SWEEPS: Mapping[str, Mapping[str, int]] = {
 _RIGHT = 0.5
 """Token F1 from which an answer counts as right in the table of errors; no judge is asked."""
 _TRUNCATED = 0.02
-_MORE = (*ROUTE_ROWS, *ROLE_ROWS, *SWEEPS)
+_MORE = tuple(dict.fromkeys((*ROUTE_ROWS, *PART_ROWS, *SWEEPS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +339,7 @@ def _answer(asked: _Asked, row: str, models: DeepModels, args: argparse.Namespac
     options = DeepOptions(
         budget=Budget(seconds=args.budget_seconds),
         limits=replace(Limits(layer_seconds=args.layer_seconds), **SWEEPS.get(row, {})),
-        switches=ROWS.get(row) or ROLE_ROWS.get(row) or Switches(),
+        switches=ROWS.get(row) or PART_ROWS.get(row) or Switches(),
     )
     deep = DeepQuestion(question.text, moment, asked.people)
     doors = asked.memory.doors(asked_at=moment, routes=ROUTE_ROWS.get(row))
