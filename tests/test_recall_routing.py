@@ -6,13 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from localmem.config import Config
 from localmem.errors import UsageError
+from localmem.jobs.deriving import derive_vectors
 from localmem.memory import Memory
 from localmem.recall.finder import Finder
-from localmem.recall.route_terms import without_names
+from localmem.recall.route_terms import without_directions, without_names
 from localmem.recall.routing import Routes, routes_named
 from localmem.store import Store
 from localmem.testing import HashEmbedder, build_memory
@@ -168,3 +171,48 @@ def test_what_a_question_is_about_is_what_is_left_without_its_people() -> None:
     assert without_names("What sports has Mira done?", names) == "What sports has done?"
     assert without_names("What are Jonas's plans?", names) == "What are plans?"
     assert without_names("What sports has anybody done?", names) == ""
+
+
+class _Counting(HashEmbedder):
+    """Remembers what it embedded as questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.asked.append(text)
+        return super().embed_query(text)
+
+
+def test_a_question_for_a_time_embeds_the_question_once_and_a_name_once_for_all(
+    tmp_path: Path,
+) -> None:
+    embedder = _Counting()
+    with Store(tmp_path / "memory.duckdb") as store:
+        number = store.begin_import("x", "test", _NOW)
+        for conversation in _conversations():
+            store.add_conversation(number, conversation)
+        store.set_active_embedder(embedder.model_id)
+        derive_vectors(store, embedder)
+        finder = Finder(store, lambda model_id: embedder, routes=Routes.ON)
+
+        def search(question: str) -> list[str]:
+            embedder.asked.clear()
+            finder.search(question, k=3, mode="learned", limits=SearchFilter(), asked_at=_NOW)
+            return list(embedder.asked)
+
+        search("warm-up")
+        assert search("When did Mira read a novel?") == ["When did Mira read a novel?", "Mira"]
+        assert search("When did Mira go riding?") == ["When did Mira go riding?"]
+        several = "What activities has Mira done?"
+        assert search(several) == [several, "What activities has done?"]
+
+
+def test_a_vector_without_the_directions_of_names_is_a_unit_vector_across_them() -> None:
+    question = np.array([0.6, 0.8, 0.0], np.float32)
+    name = np.array([1.0, 0.0, 0.0], np.float32)
+    left = without_directions(question, [name])
+    assert left.tolist() == pytest.approx([0.0, 1.0, 0.0])
+    assert without_directions(name, [name]).tolist() == name.tolist()
+    assert without_directions(question, []).tolist() == pytest.approx(question.tolist())

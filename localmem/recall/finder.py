@@ -26,6 +26,7 @@ from localmem.recall.fact_search import FactSearch, facts_wanted
 from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
 from localmem.recall.route import Route
+from localmem.recall.route_terms import without_directions
 from localmem.recall.routing import (
     GraphInTime,
     Plan,
@@ -126,6 +127,7 @@ class Finder:
         self._dates_at: int | None = None
         self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
+        self._names: dict[tuple[str, str], Vector] = {}
         self._searched_at: int | None = None
         self._graph: tuple[_GraphStamp, GraphInTime] | None = None
         self._lock = threading.RLock()
@@ -244,7 +246,7 @@ class Finder:
         vector, embedded_by = self._query_vector(query, mode)
         dates = resolve_question(query, asked.asked_at)
         planned = self._planned(asked)
-        about = self._about(planned, embedded_by)
+        about = self._about(planned, vector, embedded_by)
         with self._store.reading():
             loaded = self._current()
             if limits.participant is not None:
@@ -292,10 +294,24 @@ class Finder:
         kinds = {session.kind for session in loaded.sessions.values()}
         return plan(query, loaded.people, among_people=ConversationKind.PEOPLE in kinds)
 
-    def _about(self, planned: Plan | None, embedded_by: str | None) -> Vector | None:
-        if planned is None or not planned.about or embedded_by is None:
+    def _about(
+        self, planned: Plan | None, vector: Vector | None, embedded_by: str | None
+    ) -> Vector | None:
+        """The vector of the question without its people; a second embedding only where needed."""
+        if planned is None or not planned.about or vector is None or embedded_by is None:
             return None
-        return self._embedded(planned.about, embedded_by)[0]
+        if planned.embeds_about:
+            return self._embedded(planned.about, embedded_by)[0]
+        names = [self._name_vector(name, embedded_by) for name in planned.named]
+        return without_directions(vector, [name for name in names if name is not None])
+
+    def _name_vector(self, name: str, embedded_by: str) -> Vector | None:
+        if (embedded_by, name) not in self._names:
+            vector = self._embedded(name, embedded_by)[0]
+            if vector is None:
+                return None
+            self._names[embedded_by, name] = vector
+        return self._names[embedded_by, name]
 
     def _graph_at(self, loaded: _Loaded, *, with_items: bool) -> GraphInTime:
         """The graph of what is loaded, made anew after a change; only some uses want items."""
