@@ -96,7 +96,10 @@ def _asked(history: History, embedder: Embedder, cache: Path | None) -> Iterator
 
 def _figures(found: list[Found]) -> dict[str, Any]:
     table = np.array([one.recalls for one in found])
-    report: dict[str, Any] = {"questions": len(found), "recall@10": round(float(table[:, 0].mean()), 4)}
+    report: dict[str, Any] = {
+        "questions": len(found),
+        "recall@10": round(float(table[:, 0].mean()), 4),
+    }
     for place, weight in enumerate(WEIGHTS[1:], 1):
         gain = bootstrap_mean((table[:, place] - table[:, 0]).tolist(), rounds=2_000)
         report[f"weight {weight}"] = [round(v, 4) for v in (gain.mean, gain.low, gain.high)]

@@ -61,13 +61,15 @@ class SearchConfig:
     """How finding works. `mode` is learned, rrf, bm25 or dense; `weights` is default or open.
 
     `routes` is on or off; adamem, no-graph and no-fusion are there to measure them. `facts` is on
-    or off: whether the facts that a language model made lead to their messages.
+    or off: whether the facts that a language model made lead to their messages. `episodes` is on or
+    off: whether hits of one episode speak for each other.
     """
 
     mode: str = "learned"
     weights: str = "default"
     routes: str = "off"
     facts: str = "off"
+    episodes: str = "off"
     results: int = 10
 
 

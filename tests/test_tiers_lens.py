@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 
+from localmem.config import Config, SearchConfig
+from localmem.errors import UsageError
 from localmem.recall.corpus import Corpus
 from localmem.recall.episode_lens import lens_stage
 from localmem.recall.ranking import Ranking
+from localmem.testing import build_memory
+from tests.test_tiers_wishes import filled
 
 
 def ranking(scores: list[float], evident: list[bool] | None = None) -> Ranking:
@@ -54,3 +59,19 @@ def test_rows_without_evidence_stay_where_they_are() -> None:
     staged = lens_stage({1: 7, 2: 7, 3: 7})(before)
     assert staged.parts["episode"][1] == 0.0
     assert not staged.evident[1]
+
+
+def test_search_uses_the_lens_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.duckdb"):
+        pass
+    off = build_memory(tmp_path / "m.duckdb")
+    on = build_memory(tmp_path / "m.duckdb", config=Config(search=SearchConfig(episodes="on")))
+    with off, on:
+        plain, lensed = (memory.search("rye bread") for memory in (off, on))
+    assert {found.message.id for found in plain.found} == {
+        found.message.id for found in lensed.found
+    }
+    assert not any("episode" in found.hit.signals for found in plain.found)
+    assert any(found.hit.signals.get("episode", 0) > 0 for found in lensed.found)
+    with pytest.raises(UsageError, match=r"search\.episodes"):
+        build_memory(tmp_path / "m.duckdb", config=Config(search=SearchConfig(episodes="maybe")))

@@ -89,6 +89,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             weights=config.search.weights,
             routes=config.search.routes,
             facts=config.search.facts,
+            episodes=config.search.episodes,
         )
         self._episodes = Episodes(store, config, self._models)
         self._upkeep = Upkeep(store, self._models, finder)

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from localmem.errors import UsageError
 from localmem.recall.ranking import Ranking, Stage, Staged
+from localmem.store import Store
 
 WEIGHT = 0.4
 _SEEN = 60
@@ -33,6 +35,33 @@ def lens_stage(episode_of: Mapping[int, int], *, weight: float = WEIGHT) -> Stag
         return Staged(ranking.scores + added, ranking.evident, {"episode": added})
 
     return run
+
+
+class EpisodeLens:
+    """The lens of one memory, read anew where pages came or went. Call it inside `reading()`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mark: tuple[int, int, int] | None = None
+        self._episode_of: Mapping[int, int] = {}
+
+    def stage(self) -> Stage | None:
+        """The stage; None where there are no episodes."""
+        mark = self._store.tier_mark()
+        if mark != self._mark:
+            self._episode_of, self._mark = self._store.episode_of_messages(), mark
+        return lens_stage(self._episode_of) if self._episode_of else None
+
+
+def lens_wanted(name: str) -> bool:
+    """Whether `search.episodes` wants the lens.
+
+    Raises:
+        UsageError: it is neither on nor off.
+    """
+    if name not in ("on", "off"):
+        raise UsageError(f"search.episodes is {name!r}, want on or off", hint='episodes = "off"')
+    return name == "on"
 
 
 def _added(ranking: Ranking, episode_of: Mapping[int, int], weight: float) -> NDArray[np.float32]:

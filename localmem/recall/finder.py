@@ -22,6 +22,7 @@ from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
+from localmem.recall.episode_lens import EpisodeLens, lens_wanted
 from localmem.recall.fact_search import FactSearch, facts_wanted
 from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
@@ -116,12 +117,14 @@ class Finder:
         weights: str = "default",
         routes: str = Routes.OFF,
         facts: str = "off",
+        episodes: str = "off",
     ) -> None:
         self._store = store
         self._embedder_of = embedder_of
         self._weights_name = weights
         self._routes = routes_named(routes)
         self._facts = FactSearch(store) if facts_wanted(facts) else None
+        self._lens = EpisodeLens(store) if lens_wanted(episodes) else None
         self._weights: FusionWeights | None = None
         self._loaded: _Loaded | None = None
         self._dates_at: int | None = None
@@ -261,6 +264,8 @@ class Finder:
             if planned is not None and len(loaded.retriever):
                 graph = self._graph_at(loaded, with_items=asked.routes.is_paper)
                 stages.append(make_stage(planned, asked.routes, graph, about if same else None))
+            lens = self._lens.stage() if self._lens and mode == "learned" else None
+            stages += [] if lens is None else [lens]
             hits = loaded.retriever.search(
                 query,
                 embed_query=vector if same else None,

@@ -253,6 +253,23 @@ def messages_of(
     return {page: tuple(ids) for page, ids in found.items()}
 
 
+def mark(connection: Connection) -> tuple[int, int, int]:
+    """Changes with every change of which page is in which episode."""
+    row: Any = connection.execute(
+        "SELECT count(*), coalesce(max(page_id), 0), coalesce(max(episode_id), 0) FROM episode_page"
+    ).fetchone()
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def episode_of_messages(connection: Connection) -> dict[int, int]:
+    """The episode of each message that is in one."""
+    columns = connection.execute(
+        "SELECT message_id, episode_id FROM page_message JOIN episode_page USING (page_id)"
+    ).fetchnumpy()
+    ids, episode_ids = columns["message_id"].tolist(), columns["episode_id"].tolist()
+    return dict(zip(ids, episode_ids, strict=True))
+
+
 def newest_pages(connection: Connection, most: int) -> dict[EpisodeId, list[PageId]]:
     """The newest `most` pages of every episode, oldest first."""
     rows = connection.execute(

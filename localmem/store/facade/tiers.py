@@ -77,6 +77,16 @@ class TierRows(Held):
         with self._lease.hold(write=False) as connection:
             return tiers.newest_pages(connection, most)
 
+    def tier_mark(self) -> tuple[int, int, int]:
+        """Changes with every change of which page is in which episode."""
+        with self._lease.hold(write=False) as connection:
+            return tiers.mark(connection)
+
+    def episode_of_messages(self) -> Mapping[int, int]:
+        """The episode of each message that is in one."""
+        with self._lease.hold(write=False) as connection:
+            return tiers.episode_of_messages(connection)
+
     def lasting(self) -> tuple[LastingEntry, ...]:
         """The entries of the long term, by id."""
         with self._lease.hold(write=False) as connection:
