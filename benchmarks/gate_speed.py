@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,9 @@ def speeds(*, topics: int = 3_000) -> dict[str, Any]:
     report: dict[str, Any] = {}
     for name, selector in (("fixed", FixedSelector(BEST_FIXED)), ("learned", load_selector())):
         for size in SIZES:
-            report[f"{name}, {size:,} pages"] = _measured(size, topics, selector)
+            measured = _measured(size, topics, selector)
+            sys.stderr.write(f"{name}, {size:,} pages: {measured}\n")
+            report[f"{name}, {size:,} pages"] = measured
     return report
 
 
