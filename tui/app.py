@@ -5,23 +5,15 @@ Wiring only. Work runs in threads, so that keys never wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
 from localmem_tui import wording
 from localmem_tui.background import Background
 from localmem_tui.inks import DARK, LIGHT
-from localmem_tui.screens.ask import AskScreen
 from localmem_tui.screens.base import PLACES, MemoryScreen
-from localmem_tui.screens.browse import BrowseScreen
-from localmem_tui.screens.health import HealthScreen
-from localmem_tui.screens.help import HelpScreen
-from localmem_tui.screens.importing import ImportScreen
-from localmem_tui.screens.models import ModelsScreen
-from localmem_tui.screens.people import PeopleScreen
 from localmem_tui.screens.search import SearchScreen
-from localmem_tui.screens.stats import StatsScreen
 from localmem_tui.watch import FileWatch
 from localmem_tui.work import in_thread
 from textual import work
@@ -60,18 +52,12 @@ class LocalMemApp(App[None]):
         self._file_watch = FileWatch(memory.path)
         self._generation: int | None = None
         self._is_looking = False
-        screens: dict[str, Callable[[], Screen[None]]] = {
-            "Search": partial(SearchScreen, memory, self.latencies.append),
-            "Ask": partial(AskScreen, memory),
-            "Browse": partial(BrowseScreen, memory),
-            "People": partial(PeopleScreen, memory),
-            "Import": partial(ImportScreen, memory),
-            "Models": partial(ModelsScreen, memory),
-            "Health": partial(HealthScreen, memory, self.background),
-            "Stats": partial(StatsScreen, memory, lambda: self.latencies),
-        }
-        for name, screen in screens.items():
-            self.add_mode(name, screen)
+        makers = (
+            self._search, self._ask, self._browse, self._people,
+            self._import, self._models, self._health, self._stats,
+        )  # fmt: skip
+        for name, maker in zip(PLACES, makers, strict=True):
+            self.add_mode(name, maker)
 
     def on_mount(self) -> None:
         self.register_theme(DARK)
@@ -101,12 +87,16 @@ class LocalMemApp(App[None]):
 
     async def action_ask(self, question: str) -> None:
         """To Ask, with a question in its line."""
+        from localmem_tui.screens.ask import AskScreen
+
         await self.action_go("Ask")
         if isinstance(self.screen, AskScreen):
             self.screen.hand_over(question)
 
     def action_help(self) -> None:
         """Help about the screen that is shown."""
+        from localmem_tui.screens.help import HelpScreen
+
         screen = self.screen
         if isinstance(screen, HelpScreen):
             return
@@ -181,6 +171,46 @@ class LocalMemApp(App[None]):
         holds = getattr(self, "_holds", "")
         if isinstance(self.screen, MemoryScreen):
             self.screen.say_holds(holds)
+
+    # --- The screens: their modules are loaded when they are first gone to --------------------
+
+    def _search(self) -> Screen[None]:
+        return SearchScreen(self.memory, self.latencies.append)
+
+    def _ask(self) -> Screen[None]:
+        from localmem_tui.screens.ask import AskScreen
+
+        return AskScreen(self.memory)
+
+    def _browse(self) -> Screen[None]:
+        from localmem_tui.screens.browse import BrowseScreen
+
+        return BrowseScreen(self.memory)
+
+    def _people(self) -> Screen[None]:
+        from localmem_tui.screens.people import PeopleScreen
+
+        return PeopleScreen(self.memory)
+
+    def _import(self) -> Screen[None]:
+        from localmem_tui.screens.importing import ImportScreen
+
+        return ImportScreen(self.memory)
+
+    def _models(self) -> Screen[None]:
+        from localmem_tui.screens.models import ModelsScreen
+
+        return ModelsScreen(self.memory)
+
+    def _health(self) -> Screen[None]:
+        from localmem_tui.screens.health import HealthScreen
+
+        return HealthScreen(self.memory, self.background)
+
+    def _stats(self) -> Screen[None]:
+        from localmem_tui.screens.stats import StatsScreen
+
+        return StatsScreen(self.memory, lambda: self.latencies)
 
 
 def _is_f_key(name: str) -> bool:

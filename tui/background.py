@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from localmem.errors import LocalMemError
-from localmem.jobs.warmer import Warmer
 from localmem.memory import Memory
 from localmem.types import QueueState, QueueStatus
+
+if TYPE_CHECKING:
+    from localmem.jobs.warmer import Warmer
 
 _QUIET_S = 5.0
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from localmem_tui.inks import inks_of
-from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
@@ -42,6 +41,8 @@ class HelpScreen(ModalScreen[None]):
         self._active = tuple(bindings)
 
     def compose(self) -> ComposeResult:
+        from rich.markdown import Markdown  # with its parser it is a fifth of the app's start
+
         with Vertical(id="help"):
             with VerticalScroll():
                 yield Static(Markdown(f"{self._text}\n{EVERYWHERE}"))
