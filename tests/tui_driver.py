@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 import shutil
 from collections.abc import Callable, Coroutine
+from datetime import UTC
 from pathlib import Path
 
 from localmem_tui import LocalMemApp
@@ -14,15 +16,39 @@ from localmem_tui.screens.base import MemoryScreen
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from localmem.memory import Memory
+from localmem.memory import ImportOptions, Memory
 from localmem.testing import FixedModels, build_memory
 
 Flow = Callable[[LocalMemApp, Pilot[None]], Coroutine[None, None, None]]
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 _KEYS = {" ": "space", "?": "question_mark", ".": "full_stop"}
 _CELL = 12.2
 _TEXT = re.compile(r'<text class="([^"]*)" x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
+
+
+def make_small(folder: Path) -> Path:
+    """A memory of two short chats, in which somebody moves from one town to another."""
+    said = [
+        ("2026-01-05T10:00:00Z", "I live in Leipzig. My sister is called Ana."),
+        ("2026-03-05T10:00:00Z", "I moved to Bergen last week, so I live in Bergen now."),
+    ]
+    chats = [
+        {
+            "conversation_id": f"c{number}",
+            "messages": [
+                {"role": "user", "content": text, "timestamp": when},
+                {"role": "assistant", "content": "Noted.", "timestamp": when},
+            ],
+        }
+        for number, (when, text) in enumerate(said)
+    ]
+    export = folder / "chat.jsonl"
+    export.write_text("".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8")
+    path = folder / "small.duckdb"
+    with build_memory(path) as memory:
+        memory.import_(export, ImportOptions(tz=UTC))
+    return path
 
 
 def drive(
