@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from localmem.entities import expected_answer_type
+from localmem.types import AnswerType
 from localmem.words import Analyser
 
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
@@ -25,8 +27,9 @@ def plain_line(reply: str) -> str:
 
 
 def only_repeats(answer: str, question: str) -> bool:
-    """Whether an answer says nothing beyond the words of a question that offers no choice."""
-    if _CHOICE.search(question):
+    """Whether an answer says nothing beyond the words of a question that asks for one thing and
+    offers no choice."""
+    if _CHOICE.search(question) or expected_answer_type(question) is AnswerType.LIST:
         return False
     analyser = Analyser()
     said = set(analyser.terms(answer))

@@ -82,7 +82,8 @@ def organise(bench: Bench, items: Sequence[Item] = ()) -> OrganisedNotes:
 def chosen_lines(bench: Bench) -> list[Line]:
     """The lines that are shown, best first: one for each message, its raw text where it is open.
 
-    Facts by rule repeat their messages, so that they are shown only where the message is not.
+    A fact stands in the place of a message that is open only where a model wrote it and it answers
+    the question: others repeat the message, or leave out what was looked for there.
     """
     raw = {n for line in bench.state.lines(least=Layer.RAW) for n in line.message_ids}
     relevance = bench.state.relevance()
@@ -90,7 +91,8 @@ def chosen_lines(bench: Bench) -> list[Line]:
     seen: set[MessageId] = set()
     lines = best_lines(bench.state, bench.state.size)
     for line in lines:
-        repeats = line.layer is not Layer.RAW and (line.by_rule or not line.supported)
+        stands = not line.by_rule and line.supported and line.telling
+        repeats = line.layer is not Layer.RAW and not stands
         if repeats and raw & set(line.message_ids):
             continue
         if seen & set(line.message_ids):
