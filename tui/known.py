@@ -59,7 +59,7 @@ def sources_text(sources: ItemSources, inks: Inks) -> Text:
         message = found.message
         text.append(
             f"\n{wording.flat(message.speaker)}, {wording.moment(message.said_at)}, "
-            f"{wording.flat(found.session.title)}\n",
+            f"{wording.titled(found.session.title)}\n",
             inks.head,
         )
         text.append(f"{wording.excerpt(message.text, (), characters=240)}\n", inks.plain)

@@ -32,6 +32,11 @@ def flat(text: str) -> str:
     return " ".join(plain(text).split())
 
 
+def titled(title: str) -> str:
+    """A session's title on one line; many chats have none."""
+    return flat(title) or "untitled"
+
+
 def excerpt(text: str, words: Iterable[str], *, characters: int) -> str:
     """A part of the text on one line, about so long, that holds the first of the words."""
     line = flat(text)

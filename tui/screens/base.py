@@ -45,6 +45,7 @@ class MemoryScreen(Screen[None]):
         super().__init__()
         self.memory = memory
         self._jobs: dict[str, Job] = {}
+        self._loud_jobs: set[str] = set()
         self._is_stale = False
 
     # --- Layout -----------------------------------------------------------------------------
@@ -117,14 +118,16 @@ class MemoryScreen(Screen[None]):
         job = Job(self._heard if words else None)
         self._jobs[name] = job
         if words:
+            self._loud_jobs.add(name)
             self.progress.begin(words)
+        elif name in self._loud_jobs:
+            self._end_loud(name)
 
         def ended(then: Callable[[], None]) -> None:
             if self._jobs.get(name) is not job:
                 return
             del self._jobs[name]
-            if words:
-                self.progress.end()
+            self._end_loud(name)
             if self.is_attached:
                 then()
 
@@ -150,6 +153,12 @@ class MemoryScreen(Screen[None]):
         if self.is_attached and self.progress.is_busy:
             self.progress.show(progress)
 
+    def _end_loud(self, name: str) -> None:
+        """The action of this name is not shown any more; the line goes with the last one."""
+        self._loud_jobs.discard(name)
+        if not self._loud_jobs and self.is_attached:
+            self.progress.end()
+
     def runs(self, name: str) -> bool:
         """Whether an action of this name runs."""
         return name in self._jobs
@@ -161,11 +170,9 @@ class MemoryScreen(Screen[None]):
 
     def stop_jobs(self) -> bool:
         """Tell the actions that show themselves to end; whether there was one."""
-        loud = self.progress.is_busy
-        if loud:
-            for job in self._jobs.values():
-                job.stop()
-        return loud
+        for name in self._loud_jobs:
+            self._jobs[name].stop()
+        return bool(self._loud_jobs)
 
     def on_unmount(self) -> None:
         for job in self._jobs.values():

@@ -147,7 +147,7 @@ All sessions, the newest first; the one under the cursor stands on the right.
         return [
             Text.assemble(
                 (f" {when} ", inks.dim),
-                (wording.flat(value.title), inks.plain),
+                (wording.titled(value.title), inks.plain),
                 (f" {value.message_count}", inks.dim),
             )
         ]

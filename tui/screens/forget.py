@@ -48,7 +48,7 @@ def choices_of(
     if message is not None:
         found.append(Choice(f"message {message}", ForgetTarget(messages=(message,))))
     if session is not None:
-        words = f"session {session.id}, {wording.flat(session.title)}"
+        words = f"session {session.id}, {wording.titled(session.title)}"
         found.append(Choice(words, ForgetTarget(sessions=(session.id,))))
     if person is not None:
         found.append(Choice(f"all of {wording.flat(person)}", ForgetTarget(person=person)))
@@ -166,7 +166,7 @@ def plan_text(plan: ForgetPlan, inks: Inks) -> Text:
     for losing in plan.sessions:
         session = losing.session
         text.append(
-            f"\n  {wording.day(session.started_at)} {wording.flat(session.title)[:48]}: "
+            f"\n  {wording.day(session.started_at)} {wording.titled(session.title)[:48]}: "
             f"{losing.messages_going:,} of {session.message_count:,} messages",
             inks.dim,
         )

@@ -9,6 +9,7 @@ from localmem_tui.screens.forget import ForgetDialog, choices_of
 from localmem_tui.widgets.session_pane import SessionPane, Told
 from localmem_tui.work import Job
 
+from localmem.errors import LocalMemError
 from localmem.memory import Memory
 from localmem.types import Layer, SessionView
 
@@ -36,7 +37,13 @@ class ReadingScreen(MemoryScreen):
             read,
             lambda found: pane.show_view(*found, event.at),
             words=_MAKES.get(event.layer, ""),
+            failed=self._not_read,
         )
+
+    def _not_read(self, error: LocalMemError) -> None:
+        """The layer could not be read, or its making was stopped: what is shown stays."""
+        self.pane.keep()
+        self.fail(error)
 
     def reload_pane(self) -> None:
         """Read anew what the pane shows, and keep its place."""

@@ -260,7 +260,7 @@ Type: what is found appears as you go, with the words you typed lit.
         head = Text.assemble(
             (f"{wording.flat(message.speaker)} ", inks.head),
             (f"{wording.moment(message.said_at)}  ", inks.dim),
-            (wording.flat(value.session.title), inks.dim),
+            (wording.titled(value.session.title), inks.dim),
         )
         body = wording.excerpt(message.whole_text, self._words, characters=2 * (width - 2) - 8)
         first, second = _halves(body, width - 2)
@@ -276,7 +276,7 @@ Type: what is found appears as you go, with the words you typed lit.
     def _whole(self, found: FoundMessage) -> Text:
         inks, message = inks_of(self.app), found.message
         text = Text.assemble(
-            (f"{wording.flat(found.session.title)}\n", f"bold {inks.plain}"),
+            (f"{wording.titled(found.session.title)}\n", f"bold {inks.plain}"),
             (f"{wording.flat(message.speaker)}, {wording.moment(message.said_at)}\n\n", inks.dim),
         )
         if found.standing:
@@ -291,7 +291,7 @@ def session_line(session: Session, dim: str, plain: str) -> Text:
     """A session on one line."""
     return Text.assemble(
         (f"{wording.day(session.started_at):10}  ", dim),
-        (wording.flat(session.title), plain),
+        (wording.titled(session.title), plain),
         (f"  {session.message_count}", dim),
     )
 

@@ -122,7 +122,7 @@ class Exchange(Vertical):
             Text.assemble(
                 (mark, inks.accent),
                 (f"{wording.flat(speaker)}, {wording.moment(said)}  ", inks.head),
-                (wording.flat(title), inks.dim),
+                (wording.titled(title), inks.dim),
             ),
             Text.assemble(
                 "    ",

@@ -151,6 +151,10 @@ class SessionPane(Vertical):
         rows = [Row(one, len(one.lines)) for one in told]
         self.rows.set_rows(rows, at=self._place_of(at) if at is not None else None)
 
+    def keep(self) -> None:
+        """What was asked for does not come: the tab of what is shown is the chosen one again."""
+        self._mark_tab(self.shown_layer)
+
     def _place_of(self, at: MessageId) -> Callable[[object], bool]:
         turn = self._turns.get(at)
 
@@ -217,7 +221,7 @@ class SessionPane(Vertical):
 
 def _title(session: Session, inks: Inks) -> Text:
     return Text.assemble(
-        (wording.flat(session.title), f"bold {inks.plain}"),
+        (wording.titled(session.title), f"bold {inks.plain}"),
         (
             f"  {wording.moment(session.started_at)} · {session.source} · "
             f"{wording.counted(session.message_count, 'message')} · session {session.id}",
