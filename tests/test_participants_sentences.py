@@ -70,3 +70,26 @@ def test_a_question_states_nothing(text: str) -> None:
 
 def test_a_condition_before_a_question_is_no_fact() -> None:
     assert all(c.slot.startswith("plan:") for c in claims("If I live in Graz, can you visit me?"))
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "value"),
+    [
+        ("I prefer trialing software before buying to keep costs low.", "prefers",
+         "trialing software before buying"),
+        ("I prefer swimming to running.", "prefers", "swimming over running"),
+        ("I prefer tea to coffee.", "prefers", "tea over coffee"),
+        ("I got promoted to head baker on 1 September.", "job", "head baker"),
+        ("I am planning to ask for a raise of $10,000 in autumn.", "plan",
+         "ask for a raise of $10,000 in autumn"),
+    ],
+)  # fmt: skip
+def test_a_value_holds_what_is_meant_and_no_more(text: str, slot: str, value: str) -> None:
+    told = {(c.slot, c.value) for c in claims(text) if c.value}
+    assert (slot, value) in told
+    assert not any(other.startswith(value) and other != value for _, other in told)
+
+
+def test_how_long_something_lasts_is_no_purpose() -> None:
+    (claim,) = claims("I use breathing exercises for 15 minutes every day.")
+    assert (claim.slot, claim.value) == ("", "")

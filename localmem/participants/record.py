@@ -17,6 +17,7 @@ from localmem.dates import describe
 from localmem.layers.extractive import prose_of, sentence_spans, source_sha
 from localmem.participants.naming import opening_name
 from localmem.participants.slots import Lexicon, SlotMatch, matches, may_match, table
+from localmem.participants.soundness import sound
 from localmem.participants.terms import key_of, names_in, stems_of, words_of
 from localmem.types import (
     Attitude,
@@ -274,8 +275,10 @@ def _slot_claims(
 ) -> Iterator[Claim]:
     here = table().lexicon
     clause, modality = _tense(clause, here)
-    for found in matches(clause):
-        yield _slot_claim(message, clause, found, dates, teller, modality)
+    for match in matches(clause):
+        found = sound(clause, match)
+        if found is not None:
+            yield _slot_claim(message, clause, found, dates, teller, modality)
 
 
 def _slot_claim(

@@ -26,7 +26,8 @@ _ADVERBS = (
 _CAPITAL = "A-ZÀ-ÖØ-ÞĀĆČĐĘĞİŁŃŌŐŒŘŚŠŪŮŹŻŽ"
 _NAME_WORD = rf"[{_CAPITAL}0-9][\w'’&-]*(?:\.(?=\w))?[\w'’&-]*"
 _END = (
-    r"(?=\s*(?:$|[.,;:!?()\"”]| (?:and|but|because|since|so|when|while|after|before|which|who|that"
+    r"(?=\s*(?:$|[;!?()\"”]|[.,:](?!\d)"
+    r"| (?:and|but|because|since|so|when|while|after|before|which|who|that"
     r"|until|as|for now|now|nowadays|these days|anymore|any more|again|instead|though|last|this"
     r"|next|yesterday|today|tomorrow|every|if|than|lately|recently|right|more|at the moment"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november"
