@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from localmem.backends.gbnf import schema_to_gbnf
 from localmem.errors import GenerationError, PostponedError
 from localmem.jobs.bettering import RecordUpgrade
 from localmem.jobs.deriving import derive_layer0
 from localmem.jobs.remembering import derive_items
 from localmem.memory import Memory
+from localmem.participants.understanding import PROMPT, read
+from localmem.prompts import load_prompt
 from localmem.testing import ScriptedLlm, build_memory
 from localmem.types import (
     Attitude,
@@ -272,3 +275,11 @@ def test_the_owners_order_stays_when_a_record_is_bettered(tmp_path: Path) -> Non
         upgraded(memory, replying(facts=["Ben's flat in Porto is near the sea."]))
         (after,) = bens(memory)
     assert (after.id, after.state) == (item.id, ItemState.PINNED)
+
+
+def test_the_examples_of_the_prompt_are_replies_that_can_be_read() -> None:
+    prompt = load_prompt(PROMPT)
+    replies = [one.content for one in prompt.fixed if one.role is Role.ASSISTANT]
+    assert len(replies) == 3
+    assert all(read(reply) is not None for reply in replies)
+    assert prompt.schema is not None and schema_to_gbnf(prompt.schema).startswith("root ::=")
