@@ -27,8 +27,11 @@ _CELL = 12.2
 _TEXT = re.compile(r'<text class="([^"]*)" x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
 
 
-def make_small(folder: Path) -> Path:
-    """A memory of two short chats, in which somebody moves from one town to another."""
+def make_small(folder: Path, *, later: bool = False) -> Path:
+    """A memory of two short chats, in which somebody moves from one town to another.
+
+    `later` leaves vectors and what is known to `Memory.work`.
+    """
     said = [
         ("2026-01-05T10:00:00Z", "I live in Leipzig. My sister is called Ana."),
         ("2026-03-05T10:00:00Z", "I moved to Bergen last week, so I live in Bergen now."),
@@ -47,7 +50,7 @@ def make_small(folder: Path) -> Path:
     export.write_text("".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8")
     path = folder / "small.duckdb"
     with build_memory(path) as memory:
-        memory.import_(export, ImportOptions(tz=UTC))
+        memory.import_(export, ImportOptions(tz=UTC, later=later))
     return path
 
 
