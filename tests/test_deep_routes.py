@@ -240,6 +240,26 @@ def test_a_deep_question_gives_nobody_what_another_did(with_model: bool) -> None
     assert not his.found and not his.citations
 
 
+NOVEL = History(
+    {
+        1: [("Mira", "I read a great novel last year."), ("Jonas", "Which novel was it?")],
+        2: [("Jonas", "My dad never had time for novels.")],
+        **filler(3, 6),
+    }
+)
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_a_year_that_was_told_as_last_year_is_answered_in_a_deep_question(
+    with_model: bool,
+) -> None:
+    llm = ScriptedLlm(fallback_reply="2024", fallback_choice=0) if with_model else None
+    asked = DeepQuestion("In which year did Mira read a great novel?", NOW, NOVEL.people)
+    answer = answer_deeply(asked, NOVEL.sources(), DeepModels(answer=llm))
+    assert answer.found and "2024" in answer.text
+    assert {one.speaker for one in answer.citations} == {"Mira"}
+
+
 # --- Through a real memory ------------------------------------------------------------------
 
 

@@ -178,3 +178,13 @@ def test_the_date_of_another_gives_way_to_one_of_the_person_asked_about() -> Non
     )
     answer = ask("When does Jonas go to the book fair?", history)
     assert answer.found and answer.text == "June 2023"
+
+
+def test_a_year_that_was_told_as_last_year_is_answered_by_both_depths() -> None:
+    history = (
+        said(1, "Mirabel", "I read a great novel last year."),
+        said(2, "Jonas", "My dad never had time for novels."),
+    )
+    question = "In which year did Mirabel read a great novel?"
+    assert ask(question, history).text == "2022"
+    assert ask(question, history, ScriptedLlm(["2022"], fallback_choice=0)).text == "2022"
