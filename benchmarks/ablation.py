@@ -68,6 +68,7 @@ ROWS: Mapping[str, Switches] = {
 """The switches of each row of the table."""
 
 ROUTE_ROWS: Mapping[str, Routes] = {
+    "with routes": Routes.ON,
     "without routes": Routes.OFF,
     "without graph": Routes.NO_GRAPH,
     "without fusion": Routes.NO_FUSION,
