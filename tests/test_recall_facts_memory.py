@@ -59,7 +59,7 @@ def test_facts_get_their_vectors_when_they_are_made(tmp_path: Path) -> None:
 
 def test_work_makes_the_vectors_of_facts_from_before_they_were_searched(memory: Memory) -> None:
     tell_of_kitten(memory)
-    assert any("facts of 1 sessions" in notice for notice in memory.search("kitten").notices)
+    assert any("facts of 1 session" in notice for notice in memory.search("kitten").notices)
     memory.work()
     assert lines(memory, "kitten")[0] == ADOPTED
     assert not memory.search("kitten").notices
