@@ -13,9 +13,10 @@ from enum import StrEnum
 
 from localmem.entities import expected_answer_type
 from localmem.participants.graph import PRIORS, EdgeKind
+from localmem.prompts import load_prompt
 from localmem.recall.blend import TABLE_7, FusionTerms, clipped
 from localmem.recall.targets import Target, TargetKind
-from localmem.types import AnswerType, ChatMessage, Choice, Role
+from localmem.types import AnswerType, ChatMessage, Choice
 
 Chooser = Callable[[Sequence[ChatMessage], Sequence[str]], Choice | None]
 """Reads a choice among options from a model's probabilities; None where the model fails at it."""
@@ -173,7 +174,6 @@ def _raised(kinds: Iterable[EdgeKind]) -> Mapping[EdgeKind, float]:
 # --- Refinement by a model ----------------------------------------------------------------
 
 _YES_NO = ("yes", "no")
-_ASKED = "Answer with one word or number."
 
 
 def refine(route: Route, question: str, choose: Chooser | None) -> Route:
@@ -231,8 +231,8 @@ class _Refiner:
         return otherwise if said is None else int(said)
 
     def _said(self, asked: str, options: Sequence[str]) -> str | None:
-        prompt = f"A question to a memory of conversations: {self.question}\n{asked} {_ASKED}"
-        choice = self.choose([ChatMessage(Role.USER, prompt)], options)
+        prompt = load_prompt("revise_route")
+        choice = self.choose(prompt.messages(question=self.question, asked=asked), options)
         if choice is None:
             return None
         self.answered.append(_NAMES[asked])
