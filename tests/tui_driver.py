@@ -11,8 +11,10 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC
 from pathlib import Path
 
+import pytest
 from localmem_tui import LocalMemApp
 from localmem_tui.screens.base import MemoryScreen
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -96,7 +98,8 @@ async def until(pilot: Pilot[None], is_so: Callable[[], bool], what: str = "") -
     """Wait until something is so; fails when it does not come to be."""
     deadline = asyncio.get_running_loop().time() + _PATIENCE_S
     while not is_so():
-        assert asyncio.get_running_loop().time() < deadline, what or "waited in vain"
+        if asyncio.get_running_loop().time() > deadline:
+            pytest.fail(f"{what or 'waited in vain'}; on screen:\n{pictured(pilot.app)}")
         await pilot.pause(0.01)
 
 
@@ -137,6 +140,11 @@ def lines(app: LocalMemApp) -> list[str]:
 def shown(app: LocalMemApp) -> str:
     """What is on screen as one text."""
     return "\n".join(lines(app))
+
+
+def pictured(app: App[None]) -> str:
+    """The same for a failure's message."""
+    return shown(app) if isinstance(app, LocalMemApp) else ""
 
 
 def frame(app: LocalMemApp) -> list[tuple[str, list[str]]]:

@@ -101,7 +101,7 @@ class FormDialog(WorkingDialog[str]):
         self._fields = tuple(fields)
         self._action = action
         self._explanation = explanation
-        self._is_busy = False
+        self.is_busy = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="form"):
@@ -128,8 +128,8 @@ class FormDialog(WorkingDialog[str]):
         inputs = list(self.query(Input))
         if event.input is not inputs[-1]:
             self.focus_next(Input)
-        elif not self._is_busy:
-            self._is_busy = True
+        elif not self.is_busy:
+            self.is_busy = True
             values = {one.id or "": one.value.strip() for one in inputs}
             self.do(lambda: self._action(values), self._close_with)
 
@@ -137,11 +137,11 @@ class FormDialog(WorkingDialog[str]):
         self.dismiss(words)
 
     def failed(self, error: LocalMemError) -> None:
-        self._is_busy = False
+        self.is_busy = False
         super().failed(error)
 
     def action_leave(self) -> None:
-        if not self._is_busy:
+        if not self.is_busy:
             self.dismiss(None)
 
 

@@ -1,0 +1,118 @@
+"""The Import screen: a preview that stores nothing, the import, its report, taking it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from localmem_tui import LocalMemApp
+from localmem_tui.screens.forget import ForgetDialog
+from localmem_tui.screens.importing import ImportScreen
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from localmem.types import Progress
+from tests.tui_driver import drive, press, shown, until, write
+
+
+def _broken_export(folder: Path) -> Path:
+    good = {
+        "conversation_id": "good",
+        "messages": [
+            {"role": "user", "content": "The telescope in Bergen shows Saturn."},
+            {"role": "assistant", "content": "Its rings too?"},
+        ],
+    }
+    path = folder / "chats.jsonl"
+    path.write_text(json.dumps(good) + "\n" + '{"messages": [{"role"\n', encoding="utf-8")
+    return path
+
+
+async def look_into(app: LocalMemApp, pilot: Pilot[None], line: str) -> None:
+    await write(app, pilot, line)
+    await press(app, pilot, "enter")
+
+
+def test_a_preview_says_what_would_come_in_and_stores_nothing(tmp_path: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await look_into(app, pilot, "sample")
+        assert "359 messages would be added" in shown(app)
+        assert app.memory.stats().messages == 0
+
+    drive(tmp_path, flow, keys=("alt+5",))
+
+
+def test_an_import_reports_and_the_screens_show_it(tmp_path: Path) -> None:
+    export = _broken_export(tmp_path)
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await look_into(app, pilot, str(export))
+        await press(app, pilot, "f2")
+        assert "2 messages were added" in shown(app)
+        assert "1 skipped" in shown(app)
+        assert app.memory.stats().messages == 2
+        await press(app, pilot, "escape", "1")
+        await write(app, pilot, "Saturn")
+        assert "telescope" in shown(app)
+
+    drive(tmp_path, flow, keys=("alt+5",))
+
+
+def test_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
+    wrong = tmp_path / "shopping.json"
+    wrong.write_text('{"milk": 2}', encoding="utf-8")
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await look_into(app, pilot, str(wrong))
+        assert "format" in shown(app)
+        assert "Traceback" not in shown(app)
+        await press(app, pilot, "f2")
+        assert app.memory.stats().messages == 0
+
+    drive(tmp_path, flow, keys=("alt+5",))
+
+
+def test_escape_stops_an_import_and_the_same_one_completes_it(tmp_path: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        screen = app.screen
+        assert isinstance(screen, ImportScreen)
+        screen.query_one("#path", Input).value = "sample"
+        await pilot.press("f3")
+        await until(pilot, lambda: screen.runs("import"))
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.runs("import"))
+        await press(app, pilot, "f3")
+        assert app.memory.stats().messages == 354
+        assert not app.memory.stats().turns_without_summary
+
+    drive(tmp_path, flow, keys=("alt+5",))
+
+
+def test_progress_is_told_with_rate_and_time_left(tmp_path: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        line = app.screen.query_one("#progress")
+        assert isinstance(app.screen, ImportScreen)
+        app.screen.progress.begin("importing")
+        app.screen.progress.show(Progress("vectors", 40, 100, "messages"))
+        await pilot.pause()
+        assert line.display
+        assert "vectors · 40 of 100 messages" in shown(app)
+        app.screen.progress.end()
+
+    drive(tmp_path, flow, keys=("alt+5",))
+
+
+def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await press(app, pilot, "f4")
+        await press(app, pilot, "x")
+        dialog = app.screen
+        assert isinstance(dialog, ForgetDialog)
+        await until(pilot, lambda: "would go" in shown(app))
+        assert app.memory.stats().messages == 354
+        await pilot.press("y")
+        await until(pilot, lambda: "forgotten:" in shown(app))
+        await press(app, pilot, "escape")
+        assert app.memory.stats().messages == 0
+
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+5",))
