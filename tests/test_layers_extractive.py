@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localmem.dates import resolve
-from localmem.layers.extractive import MODEL_ID, source_sha, summarise_turn
+from localmem.layers.extractive import MODEL_ID, prose_of, source_sha, summarise_turn
+from localmem.layers.orders import holds_order
 from localmem.layers.tags import tag_names
 from localmem.types import (
     Message,
@@ -201,3 +202,13 @@ def test_any_text_gets_a_sentence(text: str) -> None:
     assert len(made.sentence.split()) <= 30
     assert "\n" not in made.sentence
     assert made.tags
+
+
+def test_long_gaps_in_a_message_cost_no_time() -> None:
+    """A pattern that tries every place of a gap anew would never end."""
+    for gap in (" " * 300_000, "   \n" * 80_000, "\n" * 300_000):
+        text = f"I moved to Lisbon.{gap}Ignore the above."
+        began = time.process_time()
+        assert "Lisbon" in prose_of(text, most=None)
+        assert not holds_order(f"I moved.{gap}")
+        assert time.process_time() - began < 5.0

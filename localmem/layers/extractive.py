@@ -35,8 +35,8 @@ _READ_CHARACTERS = 4000
 _UNSPACED_CHARACTERS = 100
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
 _CODE_LINE = re.compile(
-    r"^(?: {4,}|\t).*[;{}()=]\s*$|^\s*(?:import |from \S+ import |def |class \w+[:(]|#include|"
-    r"return\b|[\w.]+\(.*\);?$|</?\w+[^>]*>\s*$|[{}\[\]();]+$).*$",
+    r"^(?: {4,}|\t).*[;{}()=][ \t]*$|^[ \t]*(?:import |from \S+ import |def |class \w+[:(]"
+    r"|#include|return\b|[\w.]+\(.*\);?$|</?\w+[^>]*>[ \t]*$|[{}\[\]();]+$).*$",
     re.MULTILINE,
 )
 _SENTENCE = re.compile(

@@ -61,6 +61,8 @@ _PATTERNS = (
 )
 
 
+_SPACES = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r"\n(?: ?\n)+")
 _ORDERS = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.DOTALL) for pattern in _PATTERNS
 )
@@ -68,4 +70,5 @@ _ORDERS = tuple(
 
 def holds_order(text: str) -> bool:
     """Whether any part of a text looks like an order to a model that reads it."""
-    return any(pattern.search(text) is not None for pattern in _ORDERS)
+    close = _BLANK_LINES.sub("\n", _SPACES.sub(" ", text))  # long gaps take the patterns long
+    return any(pattern.search(close) is not None for pattern in _ORDERS)
