@@ -56,7 +56,7 @@ def test_a_two_hop_question_is_answered_from_facts(llm: Llm) -> None:
     assert {c.session_id for c in answer.citations} == {2}
     searches = {step.decision for step in answer.trace.steps if step.tool == "search"}
     assert len(searches) >= 2
-    assert answer.trace.deepest >= Layer.FACTS
+    assert answer.trace.deepest in (Layer.FACTS, Layer.NOTES, Layer.RAW)
 
 
 def test_a_verbatim_detail_is_looked_for_down_to_the_raw_turn(llm: Llm) -> None:
