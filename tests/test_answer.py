@@ -73,7 +73,9 @@ def asked(question: str, evidence: Sequence[Evidence] = HISTORY) -> Asked:
 
 
 def direct(question: str, reply: str, evidence: Sequence[Evidence] = HISTORY) -> Answer:
-    return answer_question(asked(question, evidence), depth=Depth.DIRECT, llm=ScriptedLlm([reply]))
+    """The answer of a model that, asked whose it is, names the person whom the question does not."""
+    llm = ScriptedLlm([reply], fallback_choice=1)
+    return answer_question(asked(question, evidence), depth=Depth.DIRECT, llm=llm)
 
 
 def test_a_reply_in_the_words_of_the_question_alone_is_no_answer() -> None:
@@ -127,7 +129,7 @@ def test_a_when_question_is_a_choice_among_the_dates_of_the_evidence() -> None:
 
 def test_a_model_that_is_sure_of_another_date_outweighs_the_nearest_sentence() -> None:
     def chosen(confidence: float) -> str:
-        llm = ScriptedLlm(choices=[1], confidence=confidence)
+        llm = ScriptedLlm(choices=[1], confidence=confidence, fallback_choice=1)
         question = asked("When was Ines at the pottery course?")
         return answer_question(question, depth=Depth.DIRECT, llm=llm).text
 
@@ -140,7 +142,7 @@ def test_the_date_of_another_person_is_not_chosen() -> None:
         said(1, "Ines", "I went to the pottery course yesterday and made two bowls!"),
         said(2, "Ruben", "Nice. I slept until noon on Friday."),
     )
-    llm = ScriptedLlm(choices=[0])
+    llm = ScriptedLlm(choices=[0], fallback_choice=1)
     question = asked("When was Ruben at the pottery course?", history)
     answer = answer_question(question, depth=Depth.DIRECT, llm=llm)
     assert not answer.found and answer.text == NOT_FOUND

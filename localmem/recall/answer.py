@@ -334,12 +334,11 @@ def _belongs_to_another(
     answer: str,
     cited: Sequence[tuple[Evidence, Citation]],
 ) -> bool:
-    """The same, and where what was found fits another better, as the model sees it."""
-    if _is_about_another(asked, outcome, cited):
-        return True
+    """The same, and where what was found fits another better; the model may clear the doubt."""
     fit = fit_by_person(asked.question, asked.evidence, asked.people)
-    reason = told_of_another(fit)
-    if fit is None or not reason or reader.out_of_time:
+    reason = about_somebody_else(asked.question, cited, asked.evidence, asked.people)
+    reason = reason or told_of_another(fit)
+    if fit is None or not fit.another or not reason or reader.out_of_time:
         return _refuse(outcome, reason)
     began = time.perf_counter()
     sources = [source for source, _ in cited]

@@ -20,6 +20,9 @@ _LONGEST_LINE = 300
 """Characters of a message that are shown."""
 _MOST_CITED = 2
 _LEAST_PROBABILITY = 1e-6
+_LEAST_LEANING = 1.0
+"""Log-odds for the person, both orders together: the rules speak against the answer already. Of 6
+answerable and 25 unanswerable questions that rules doubted, a 1.5B model keeps 5 and 2 at it."""
 
 
 def is_of_person(
@@ -45,7 +48,7 @@ def is_of_person(
         leaning += math.log(max(chances[0], _LEAST_PROBABILITY))
         leaning -= math.log(max(chances[1], _LEAST_PROBABILITY))
         tokens += _counted(llm, messages)
-    return leaning > 0, tokens
+    return leaning > _LEAST_LEANING, tokens
 
 
 def _lines(fit: Fit, cited: Sequence[Evidence], question: str) -> str:
