@@ -73,7 +73,7 @@ def asked(question: str, evidence: Sequence[Evidence] = HISTORY) -> Asked:
 
 
 def direct(question: str, reply: str, evidence: Sequence[Evidence] = HISTORY) -> Answer:
-    """The answer of a model that, asked whose it is, names the person whom the question does not."""
+    """The answer of a model that, asked whose it is, names the other person."""
     llm = ScriptedLlm([reply], fallback_choice=1)
     return answer_question(asked(question, evidence), depth=Depth.DIRECT, llm=llm)
 
