@@ -130,7 +130,7 @@ def test_doctor_counts_stale_facts_and_unread_replies(tmp_path: Path) -> None:
     (tmp_path / "chats.jsonl").write_text(json.dumps(rows), encoding="utf-8")
     memory.import_(tmp_path / "chats.jsonl", ImportOptions(tz=UTC, later=True))
     found = {one.subject: one.detail for one in memory.doctor()}
-    assert "facts of 1 sessions" in found["layers"]
+    assert "facts of 1 session" in found["layers"]
     assert "1 replies" in found["replies"]
 
 

@@ -229,7 +229,7 @@ def test_conversations_without_messages_are_counted_not_reported_as_bad(tmp_path
     file.write_text(json.dumps([_chat({"root": _node(None, None)}), _chat(_simple(), id="c2")]))
     export = open_export(file, tz=UTC)
     assert len(list(export)) == 1
-    assert export.notices == ("1 conversations hold no messages",)
+    assert export.notices == ("1 conversation holds no messages",)
 
 
 def test_a_browser_capture_and_a_wrapped_list_hold_the_same_conversation(tmp_path: Path) -> None:
