@@ -131,7 +131,7 @@ def test_doctor_counts_stale_facts_and_unread_replies(tmp_path: Path) -> None:
     memory.import_(tmp_path / "chats.jsonl", ImportOptions(tz=UTC, later=True))
     found = {one.subject: one.detail for one in memory.doctor()}
     assert "facts of 1 session" in found["layers"]
-    assert "1 replies" in found["replies"]
+    assert "1 reply" in found["replies"]
 
 
 def test_as_many_turns_as_are_looked_at_take_little_time(tmp_path: Path) -> None:

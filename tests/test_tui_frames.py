@@ -51,6 +51,13 @@ def _check(app: LocalMemApp, name: str) -> None:
     assert now == kept.read_text(encoding="utf-8"), f"{name} looks different; see {_NEW}"
 
 
+async def _hold_still(app: LocalMemApp, pilot: Pilot[None]) -> None:
+    """No cursor blinks."""
+    for field in app.screen.query(Input):
+        field.cursor_blink = False
+    await pilot.pause()
+
+
 async def _fill(app: LocalMemApp, pilot: Pilot[None], place: str) -> None:
     """Bring a screen to a state worth keeping."""
     if place == "Search":
@@ -76,10 +83,11 @@ def test_the_screens_look_as_they_did(
 
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         for number, place in enumerate(PLACES, start=1):
-            if place in ("Import", "Health"):  # folders, paths and figures of this machine
+            if place in ("Import", "Health", "Stats"):  # paths, sizes and times of this machine
                 continue
             await press(app, pilot, f"alt+{number}")
             await _fill(app, pilot, place)
+            await _hold_still(app, pilot)
             _check(app, f"{place.lower()}-{size[0]}x{size[1]}")
 
     drive(tmp_path, flow, sample=make_small(empty), size=size)
