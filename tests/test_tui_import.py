@@ -9,7 +9,6 @@ from localmem_tui import LocalMemApp
 from localmem_tui.screens.forget import ForgetDialog
 from localmem_tui.screens.importing import ImportScreen
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from localmem.types import Progress
 from tests.tui_driver import drive, press, shown, until, write
@@ -25,17 +24,6 @@ def _broken_export(folder: Path) -> Path:
     }
     path = folder / "chats.jsonl"
     path.write_text(json.dumps(good) + "\n" + '{"messages": [{"role"\n', encoding="utf-8")
-    return path
-
-
-def _large_export(folder: Path, messages: int) -> Path:
-    """One that takes a moment to import."""
-    said = [{"role": "user", "content": f"Boat number {n} is green."} for n in range(messages)]
-    path = folder / "large.jsonl"
-    chats = [
-        {"conversation_id": f"c{n}", "messages": said[n : n + 20]} for n in range(0, messages, 20)
-    ]
-    path.write_text("".join(json.dumps(one) + "\n" for one in chats), encoding="utf-8")
     return path
 
 
@@ -79,24 +67,6 @@ def test_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
         assert "Traceback" not in shown(app)
         await press(app, pilot, "f2")
         assert app.memory.stats().messages == 0
-
-    drive(tmp_path, flow, keys=("alt+5",))
-
-
-def test_escape_stops_an_import_and_the_same_one_completes_it(tmp_path: Path) -> None:
-    export = _large_export(tmp_path, 6_000)
-
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        screen = app.screen
-        assert isinstance(screen, ImportScreen)
-        screen.query_one("#path", Input).value = str(export)
-        await pilot.press("f3")
-        await until(pilot, lambda: screen.runs("import"))
-        await pilot.press("escape")
-        await until(pilot, lambda: not screen.runs("import"))
-        await press(app, pilot, "f3")
-        assert app.memory.stats().messages == 6_000
-        assert not app.memory.stats().turns_without_summary
 
     drive(tmp_path, flow, keys=("alt+5",))
 
