@@ -75,7 +75,8 @@ def in_thread(
     except LocalMemError as error:
         _tell(app, partial(failed, error))
     except Exception as error:  # noqa: BLE001  # the last place before the app would end with a traceback
-        _log.exception("an action of the terminal app failed")
+        # The type alone: an error's words may hold those of a chat, and a log must not.
+        _log.error("an action of the terminal app failed: %s", type(error).__name__)
         unforeseen = LocalMemError(
             f"that failed: {type(error).__name__}: {error}",
             hint="localmem doctor tells whether the memory is well",

@@ -63,11 +63,6 @@ class SlotBook:
         oldest.tokens = []
         return oldest
 
-    def forget_all(self) -> None:
-        """Hold nothing any more."""
-        for slot in self._slots:
-            slot.tokens = []
-
     def _take(self, plan: SlotPlan) -> SlotPlan:
         plan.target.used_at = self._clock
         if plan.source is not None:

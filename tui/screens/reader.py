@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from localmem.errors import LocalMemError, RecordNotFoundError
 from localmem.memory import Memory
-from localmem.types import Layer, MessageId, Session, SessionId, SessionView
+from localmem.types import Layer, MessageId, Session, SessionId
 
 
 class ReaderScreen(ReadingScreen):
@@ -62,9 +62,6 @@ This is one session. The message you came for is marked with ▶.
                 lambda job: self.memory.show(wanted),
                 lambda view: self._open(view.session),
             )
-
-    def _open_view(self, view: SessionView) -> None:
-        self._open(view.session)
 
     def _open(self, session: Session) -> None:
         self.pane.open(session, at=self._at, layer=self._layer, words=self._words)

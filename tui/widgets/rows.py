@@ -117,11 +117,6 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
             self._put_cursor(found)
         return found is not None
 
-    def redraw(self) -> None:
-        """Draw anew what is in sight: what the values say has changed."""
-        self._drawn.clear()
-        self.refresh()
-
     def _find(self, at: Callable[[object], bool]) -> int | None:
         places = (i for i, row in enumerate(self._rows) if not row.is_heading and at(row.value))
         return next(places, None)
