@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 
 from localmem.dates import resolve
 from localmem.participants.record import attitude_of, record_of
-from localmem.participants.working import working_memory
+from localmem.participants.working import queue_of
 from localmem.types import (
     Attitude,
     Claim,
@@ -172,24 +172,16 @@ def test_a_record_depends_on_its_message_alone() -> None:
 # --- Working memory ---------------------------------------------------------------------------
 
 
-def _said(number: int) -> Message:
-    return Message(
-        MessageId(number), TurnId(number), SessionId(1), ParticipantId(1), "Ana", Role.USER,
-        number, "x", _MAY + timedelta(minutes=number),
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("count", "recent", "segments"), [(0, 0, 0), (19, 19, 0), (20, 15, 1), (24, 19, 1), (25, 15, 2)]
 )
 def test_a_full_queue_gives_its_oldest_five(count: int, recent: int, segments: int) -> None:
-    memory = working_memory([_said(n) for n in reversed(range(count))])
-    assert (len(memory.recent), len(memory.segments)) == (recent, segments)
-    ids = [m.id for part in memory.segments for m in part] + [m.id for m in memory.recent]
-    assert ids == list(range(count))
-    assert all(len(part) == 5 for part in memory.segments)
+    queue, left = queue_of(range(count))
+    assert (len(queue), len(left)) == (recent, segments)
+    assert [*(one for part in left for one in part), *queue] == list(range(count))
+    assert all(len(part) == 5 for part in left)
 
 
 def test_a_segment_larger_than_the_queue_is_refused() -> None:
     with pytest.raises(ValueError, match="1 to 20"):
-        working_memory([], segment=21)
+        queue_of([], segment=21)

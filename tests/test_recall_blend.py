@@ -10,7 +10,6 @@ from localmem.recall.blend import (
     append_graph,
     blend,
     clipped,
-    reactivated,
 )
 from localmem.types import MessageId
 
@@ -51,9 +50,3 @@ def test_a_refiner_is_held_within_the_clips_outside_of_which_the_defaults_lie() 
 def test_without_fusion_the_graph_s_hits_come_last() -> None:
     graph = {MessageId(2): 0.9, MessageId(7): 0.1, MessageId(8): 0.3}
     assert append_graph(_ids(1, 2), graph) == _ids(1, 2, 8, 7)
-
-
-def test_facts_bring_back_their_sources_until_their_scores_drop() -> None:
-    hits = [(0.9, _ids(1)), (0.85, _ids(2, 1)), (0.7, _ids(3)), (0.69, _ids(4))]
-    assert reactivated(hits) == tuple(_ids(1, 2))
-    assert reactivated([]) == ()

@@ -36,10 +36,6 @@ class Job:
         """End the action at its next step."""
         self._stop.set()
 
-    @property
-    def is_stopped(self) -> bool:
-        return self._stop.is_set()
-
     def check(self) -> None:
         """Raises StoppedError where the action is to end."""
         if self._stop.is_set():

@@ -10,41 +10,12 @@ they came in one import or one by one. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
-
-from localmem.types import Message
 
 CAPACITY = 20
 SEGMENT = 5
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingMemory:
-    """One participant's messages in the order of time.
-
-    `recent` are in the queue; `segments` were consolidated, each of five neighbours, the oldest
-    first.
-    """
-
-    recent: tuple[Message, ...]
-    segments: tuple[tuple[Message, ...], ...]
-
-
-def working_memory(
-    messages: Sequence[Message], *, capacity: int = CAPACITY, segment: int = SEGMENT
-) -> WorkingMemory:
-    """What queue and consolidation come to for all messages of one participant, in any order.
-
-    Messages without a time count as older than those with one.
-
-    Raises:
-        ValueError: a segment is larger than the queue, or empty.
-    """
-    recent, segments = queue_of(sorted(messages, key=_recency), capacity=capacity, segment=segment)
-    return WorkingMemory(recent, segments)
 
 
 def queue_of(
@@ -62,13 +33,3 @@ def queue_of(
     cut = full * segment
     segments = tuple(tuple(ordered[n : n + segment]) for n in range(0, cut, segment))
     return tuple(ordered[cut:]), segments
-
-
-def _recency(message: Message) -> tuple[bool, float, int, int]:
-    said_at = message.said_at
-    return (
-        said_at is not None,
-        said_at.timestamp() if said_at is not None else 0.0,
-        int(message.session_id),
-        message.ordinal,
-    )

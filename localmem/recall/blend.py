@@ -13,7 +13,6 @@ from localmem.types import MessageId
 
 _RESIDUAL = 0.1
 """The factual term of a message that no retrieved fact rests on; the paper says "small"."""
-_DROP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +77,6 @@ def append_graph(
     known = frozenset(ranked)
     new = [number for number in graph_scores if number not in known]
     return [*ranked, *sorted(new, key=lambda number: (-graph_scores[number], number))]
-
-
-def reactivated(scored: Sequence[tuple[float, Sequence[MessageId]]]) -> tuple[MessageId, ...]:
-    """Source messages of ranked fact hits, as far as neighbours' scores drop by at most 0.1."""
-    found: dict[MessageId, None] = {}
-    before: float | None = None
-    for score, sources in scored:
-        if before is not None and before - score > _DROP:
-            break
-        before = score
-        found |= dict.fromkeys(sources)
-    return tuple(found)
 
 
 def _prior(rank: int | None) -> float:
