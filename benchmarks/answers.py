@@ -31,6 +31,7 @@ from localmem.paths import config_file
 from localmem.ports import Llm
 from localmem.recall.answer import Asked, answer_question
 from localmem.recall.deep import DeepModels, DeepOptions, DeepQuestion, answer_deeply
+from localmem.recall.depth import choose_depth, is_doubtful
 from localmem.recall.reply import plain_line
 from localmem.shelf import ModelShelf
 from localmem.types import Answer, Budget, ChatMessage, Depth, Evidence, Role, SearchResult
@@ -221,14 +222,36 @@ def _from_evidence(
     if args.arm in personamem.PLAIN:
         asked = replace(asked, evidence=[_undated(one) for one in asked.evidence])
     budget = Budget(seconds=args.budget_seconds)
+    models = DeepModels(llm, llm if args.steered else None, llm)
+    if depth is Depth.AUTO:
+        asked = replace(asked, people=_people(asked))
+        depth = choose_depth(asked, reads_well=True, steers=True)
     if depth is Depth.DEEP:
-        return _deeply(asked, memory, budget, DeepModels(llm, llm if args.steered else None, llm))
-    return answer_question(asked, depth=depth, llm=llm, budget=budget)
+        return _deeply(asked, memory, budget, models)
+    answer = answer_question(asked, depth=depth, llm=llm, budget=budget)
+    goes_on = args.depth == Depth.AUTO and depth is Depth.DIRECT and is_doubtful(answer)
+    if goes_on and answer.complete:
+        return _deeply(asked, memory, budget, models, before=answer)
+    return answer
 
 
-def _deeply(asked: Asked, memory: Memory, budget: Budget, models: DeepModels) -> Answer:
+def _deeply(
+    asked: Asked,
+    memory: Memory,
+    budget: Budget,
+    models: DeepModels,
+    *,
+    before: Answer | None = None,
+) -> Answer:
     """As `ask --depth deep` does it; what the searches of a deep question take is in its time."""
-    question = DeepQuestion(asked.question, asked.asked_at, _people(asked), notices=asked.notices)
+    question = DeepQuestion(
+        asked.question,
+        asked.asked_at,
+        _people(asked),
+        draft=before.text if before is not None and before.found else "",
+        notices=asked.notices,
+        spent_s=before.trace.seconds if before is not None else asked.search_seconds,
+    )
     doors = memory.doors(asked_at=asked.asked_at)
     return answer_deeply(question, doors, models, DeepOptions(budget))
 
@@ -239,10 +262,12 @@ def _people(asked: Asked) -> tuple[str, ...]:
 
 
 def _depth(name: str, config: Config) -> Depth:
-    """The depth of a run; `auto` takes what `ask` would take with this model."""
-    if name != Depth.AUTO:
-        return Depth(name)
-    return Depth.DIRECT if ModelShelf.open(config).reads_well() else Depth.INSTANT
+    """The depth of a run. `auto` goes on as `ask` does with a model that leads a search, whether or
+    not this one passed that self-test; with one that reads no better than rules it is INSTANT."""
+    wanted = Depth(name)
+    if wanted is Depth.AUTO and not ModelShelf.open(config).reads_well():
+        return Depth.INSTANT
+    return wanted
 
 
 def _undated(one: Evidence) -> Evidence:
