@@ -27,7 +27,6 @@ from localmem.recall.fact_search import FactSearch, facts_wanted
 from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
 from localmem.recall.route import Route
-from localmem.recall.route_terms import without_directions
 from localmem.recall.routing import (
     GraphInTime,
     Plan,
@@ -130,7 +129,6 @@ class Finder:
         self._dates_at: int | None = None
         self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
-        self._names: dict[tuple[str, str], Vector] = {}
         self._searched_at: int | None = None
         self._graph: tuple[_GraphStamp, GraphInTime] | None = None
         self._lock = threading.RLock()
@@ -305,18 +303,7 @@ class Finder:
         """The vector of the question without its people; a second embedding only where needed."""
         if planned is None or not planned.about or vector is None or embedded_by is None:
             return None
-        if planned.embeds_about:
-            return self._embedded(planned.about, embedded_by)[0]
-        names = [self._name_vector(name, embedded_by) for name in planned.named]
-        return without_directions(vector, [name for name in names if name is not None])
-
-    def _name_vector(self, name: str, embedded_by: str) -> Vector | None:
-        if (embedded_by, name) not in self._names:
-            vector = self._embedded(name, embedded_by)[0]
-            if vector is None:
-                return None
-            self._names[embedded_by, name] = vector
-        return self._names[embedded_by, name]
+        return self._embedded(planned.about, embedded_by)[0]
 
     def _graph_at(self, loaded: _Loaded, *, with_items: bool) -> GraphInTime:
         """The graph of what is loaded, made anew after a change; only some uses want items."""

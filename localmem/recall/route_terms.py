@@ -7,7 +7,7 @@ in, scores out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,6 @@ from localmem.recall.corpus import Corpus, Floats
 from localmem.recall.ranking import Ranking, Staged
 from localmem.recall.route import Route
 
-_LEAST_LEFT = 1e-3
 _OPENER_REACH = 2.0
 """Messages over which the bonus of a session's first ones falls to 1/e."""
 
@@ -59,19 +58,6 @@ def without_names(question: str, names: Collection[str]) -> str:
         for form in dict.fromkeys((name, name.split()[0])):
             about = re.sub(rf"(?<!\w){re.escape(form)}(?:['’]s)?(?!\w)", "", about)
     return " ".join(about.split()) if named else ""
-
-
-def without_directions(vector: Floats, names: Sequence[Floats]) -> Floats:
-    """A question's unit vector without what it has in common with the names, a unit vector again.
-
-    Nearly what the question without its names would have as its vector, and free. A question that
-    is nothing but names keeps its vector.
-    """
-    left = vector.astype(np.float32)
-    for name in names:
-        left = left - np.float32(left @ name) * name
-    length = float(np.linalg.norm(left))
-    return np.asarray(left / length, np.float32) if length > _LEAST_LEFT else vector
 
 
 def add_terms(

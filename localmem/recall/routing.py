@@ -11,7 +11,6 @@ from enum import StrEnum
 
 import numpy as np
 
-from localmem.entities import named_participants
 from localmem.errors import UsageError
 from localmem.participants.graph import (
     PRIORS,
@@ -89,21 +88,13 @@ def routes_named(name: str) -> Routes:
 class Plan:
     """One question's route.
 
-    `about` is the question without the people it names, "" where its vector is not wanted; `named`
-    are those. `embeds_about`: the vector must be that of the words; elsewhere it is made of the
-    question's own (`without_directions`).
+    `about` is the question without the people it names, "" where its vector is not wanted.
     """
 
     route: Route
     target: Target
     terms: RouteTerms
     about: str = ""
-    named: tuple[str, ...] = ()
-
-    @property
-    def embeds_about(self) -> bool:
-        """Where it counts most, nearly the right vector is not good enough."""
-        return self.route.asks_several
 
 
 def plan(question: str, people: Sequence[Participant], *, among_people: bool) -> Plan:
@@ -114,7 +105,7 @@ def plan(question: str, people: Sequence[Participant], *, among_people: bool) ->
     terms = terms_of(route)
     names = [person.name for person in people if not person.is_assistant]
     about = without_names(question, names) if terms.about else ""
-    return Plan(route, target, terms, about, named_participants(question, names) if about else ())
+    return Plan(route, target, terms, about)
 
 
 @dataclass(frozen=True, slots=True)
