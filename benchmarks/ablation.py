@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from statistics import fmean
@@ -29,6 +29,7 @@ from benchmarks.answer_data import draw
 from benchmarks.datasets import History, MessageKey, Question, load
 from benchmarks.measures import percentile
 from benchmarks.retrieval import all_messages, export_of, gold_sessions, keys_of
+from benchmarks.rows import read_rows, rows_beside, write_row
 from benchmarks.scoring import CATEGORY_NAMES, bootstrap_mean, locomo_f1
 from localmem.config import Config, load_config
 from localmem.memory import ImportOptions, Memory
@@ -169,10 +170,8 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         sys.stderr.write(f"no rows {unknown}; there are {', '.join((*ROWS, *_MORE))}\n")
         return 2
-    rows_file = args.out.with_suffix(".jsonl")
-    if not args.resume:
-        rows_file.unlink(missing_ok=True)
-    known = _known(rows_file)
+    rows_file = rows_beside(args.out, resume=args.resume)
+    known = {(row.row, row.key): row for row in read_rows(rows_file, _of_values)}
     with _asked(args) as questions, _models(args) as models, rows_file.open("a") as out:
         for number, asked in enumerate(questions, start=1):
             for name in wanted:
@@ -180,8 +179,7 @@ def run(args: argparse.Namespace) -> int:
                     continue
                 row = _row(asked, name, _answer(asked, name, models, args))
                 known[name, asked.key] = row
-                out.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
-                out.flush()
+                write_row(out, row)
             sys.stderr.write(f"\r{number} of {len(questions)} questions")
         keys = {asked.key for asked in questions}
     rows = [row for (name, key), row in known.items() if name in wanted and key in keys]
@@ -377,14 +375,8 @@ def _category(kind: str) -> int:
     return numbers.get(kind, numbers["single-hop"])
 
 
-def _known(path: Path) -> dict[tuple[str, str], AblationRow]:
-    """The rows of an earlier run; a last line that was cut off is left out of the file too."""
-    if not path.exists():
-        return {}
-    lines = [x for x in path.read_text(encoding="utf-8").splitlines(True) if x.endswith("\n")]
-    path.write_text("".join(lines), encoding="utf-8")
-    rows = [AblationRow(**json.loads(line)) for line in lines]
-    return {(row.row, row.key): row for row in rows}
+def _of_values(values: Mapping[str, Any]) -> AblationRow:
+    return AblationRow(**values)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

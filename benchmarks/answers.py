@@ -17,13 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchmarks import personamem
 from benchmarks.answer_data import GoldQuestion, draw, locomo_questions, split_conversations
+from benchmarks.rows import read_rows, rows_beside, write_row
 from benchmarks.scoring import ADVERSARIAL, CATEGORY_NAMES, bleu_1, bootstrap_mean, locomo_f1
 from localmem.config import Config, load_config
 from localmem.memory import ImportOptions, Memory
@@ -119,18 +120,15 @@ def run(args: argparse.Namespace) -> int:
         return _run_choices(args)
     categories = {int(part) for part in args.categories.split(",")}
     questions = draw(locomo_questions(args.data, categories), args.limit, args.seed)
-    rows_file = args.out.with_suffix(".jsonl")
-    rows = _known_rows(rows_file, questions) if args.resume else {}
-    if not args.resume:
-        rows_file.unlink(missing_ok=True)
+    rows_file = rows_beside(args.out, resume=args.resume)
+    rows = read_answers(rows_file)
     with _asker(args) as (ask, engine), rows_file.open("a", encoding="utf-8") as out:
         for question in questions:
             if question.key in rows:
                 continue
             rows[question.key] = _row(question, ask(question))
-            out.write(json.dumps(asdict(rows[question.key]), ensure_ascii=False) + "\n")
-            out.flush()
-            _tell(len(rows), len(questions), list(rows.values()))
+            write_row(out, rows[question.key])
+            _tell([rows[q.key] for q in questions if q.key in rows], len(questions))
     figures = summary([rows[question.key] for question in questions])
     weights = _weights_sha256(_config(args.model)) if figures["model_ids"] else ""
     report = {**_settings(args), "engine": engine, "weights_sha256": weights, **figures}
@@ -367,24 +365,13 @@ def _row(question: GoldQuestion, answer: Answer) -> AnswerRow:
     )
 
 
-def read_rows(path: Path) -> dict[str, AnswerRow]:
+def read_answers(path: Path) -> dict[str, AnswerRow]:
     """The rows of a run by question key; a last line that was cut off is left out."""
-    rows: dict[str, AnswerRow] = {}
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
-            values = json.loads(line)
-            rows[values["key"]] = AnswerRow(**{**values, "notices": tuple(values["notices"])})
-    return rows
+    return {row.key: row for row in read_rows(path, _of_values)}
 
 
-def _known_rows(path: Path, questions: Sequence[GoldQuestion]) -> dict[str, AnswerRow]:
-    if not path.exists():
-        return {}
-    wanted = {question.key for question in questions}
-    rows = {key: row for key, row in read_rows(path).items() if key in wanted}
-    lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows.values()]
-    path.write_text("".join(lines), encoding="utf-8")
-    return rows
+def _of_values(values: Mapping[str, Any]) -> AnswerRow:
+    return AnswerRow(**{**values, "notices": tuple(values["notices"])})
 
 
 def _figures(rows: Sequence[AnswerRow]) -> dict[str, float]:
@@ -418,7 +405,8 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _tell(done: int, total: int, rows: Sequence[AnswerRow]) -> None:
+def _tell(rows: Sequence[AnswerRow], total: int) -> None:
+    done = len(rows)
     if done % 10 == 0 or done == total:
         scored = [row.f1 for row in rows if row.category != ADVERSARIAL]
         print(f"{done}/{total} F1 {_mean(scored):.3f}", file=sys.stderr, flush=True)

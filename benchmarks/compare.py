@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.answers import AnswerRow, read_rows
+from benchmarks.answers import AnswerRow, read_answers
 from benchmarks.personamem import ChoiceRow, read_choices
 from benchmarks.scoring import CATEGORY_NAMES, bootstrap_mean
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if _holds_choices(first):
         report = paired_choices(read_choices(first), read_choices(second))
     else:
-        report = paired(read_rows(first), read_rows(second))
+        report = paired(read_answers(first), read_answers(second))
     text = json.dumps(report, indent=2)
     if args.out is not None:
         args.out.write_text(text, encoding="utf-8")

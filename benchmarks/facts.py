@@ -18,12 +18,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from benchmarks.answer_data import split_conversations
+from benchmarks.rows import read_rows, rows_beside, write_row
 from localmem.backends import open_llm
 from localmem.config import load_config
 from localmem.layers.cache import LayerModel
@@ -93,18 +94,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make, score and write the files."""
-    rows_file = args.out.with_suffix(".jsonl")
-    rows = _known_rows(rows_file) if args.resume and rows_file.exists() else {}
-    if not rows:
-        rows_file.unlink(missing_ok=True)
+    rows_file = rows_beside(args.out, resume=args.resume)
+    rows = {row.key: row for row in read_rows(rows_file, _of_values)}
     with ExitStack() as stack, rows_file.open("a", encoding="utf-8") as out:
         model = None if args.model == RULES else layer_model(args, stack)
         for key, make in _sessions(args, stack, model):
             if key in rows:
                 continue
             rows[key] = make()
-            out.write(json.dumps(asdict(rows[key]), ensure_ascii=False) + "\n")
-            out.flush()
+            write_row(out, rows[key])
             print(f"{key}: {rows[key].found_notes}/{rows[key].gold}", file=sys.stderr, flush=True)
     report = {"model": args.model, "whole_session": args.whole_session, **summary(rows.values())}
     args.out.write_text(json.dumps(report, indent=2), encoding="utf-8")
@@ -298,22 +296,15 @@ def layer_model(args: argparse.Namespace, stack: ExitStack) -> LayerModel:
 # --- Rows ---------------------------------------------------------------------------------
 
 
-def _known_rows(path: Path) -> dict[str, SessionRow]:
-    """The rows of a run that was cut off; a last line that is not whole is left out."""
-    rows: dict[str, SessionRow] = {}
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
-            values = json.loads(line)
-            for name in ("notes", "facts"):
-                values[name] = tuple(
-                    Told(o["text"], tuple(o["sources"]), tuple(o["missing"]), o["maker"])
-                    for o in values[name]
-                )
-            values["notices"] = tuple(values["notices"])
-            rows[values["key"]] = SessionRow(**values)
-    lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows.values()]
-    path.write_text("".join(lines), encoding="utf-8")
-    return rows
+def _of_values(values: Mapping[str, Any]) -> SessionRow:
+    told = {
+        name: tuple(
+            Told(o["text"], tuple(o["sources"]), tuple(o["missing"]), o["maker"])
+            for o in values[name]
+        )
+        for name in ("notes", "facts")
+    }
+    return SessionRow(**{**values, **told, "notices": tuple(values["notices"])})
 
 
 def _write_sample(out: Path, rows: Sequence[SessionRow], seed: int) -> None:

@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -33,6 +33,7 @@ from benchmarks.personamem_data import (
     persona_questions,
     read_contexts,
 )
+from benchmarks.rows import read_rows, rows_beside, write_row
 from benchmarks.scoring import bootstrap_mean
 from localmem.memory import Memory
 from localmem.ports import Llm
@@ -105,9 +106,7 @@ def run_choices(
         DEFAULT_QUESTIONS if args.limit is None else args.limit,
         args.seed,
     )
-    rows_file = args.out.with_suffix(".jsonl")
-    if not args.resume:
-        rows_file.unlink(missing_ok=True)
+    rows_file = rows_beside(args.out, resume=args.resume)
     rows = read_choices(rows_file)
     with _memories(args, questions, open_memory) as memories, rows_file.open("a") as out:
         for question in _in_order(questions):
@@ -115,8 +114,7 @@ def run_choices(
                 continue
             shown = _evidence(question, memories, args, llm)
             rows[question.key] = answer_choice(question, shown, llm, rotations=args.rotations)
-            out.write(json.dumps(asdict(rows[question.key]), ensure_ascii=False) + "\n")
-            out.flush()
+            write_row(out, rows[question.key])
             _tell([rows[q.key] for q in questions if q.key in rows], len(questions))
     figures = summary([rows[question.key] for question in questions])
     made_by = {"engine": type(llm).__name__, "weights_sha256": weights_sha256}
@@ -291,16 +289,11 @@ def accuracy(rows: Sequence[ChoiceRow]) -> dict[str, Any]:
 
 
 def read_choices(path: Path) -> dict[str, ChoiceRow]:
-    """The rows of a run by question; a last line that was cut off is taken out of the file."""
-    if not path.exists():
-        return {}
-    whole = [x for x in path.read_text(encoding="utf-8").splitlines(True) if x.endswith("\n")]
-    path.write_text("".join(whole), encoding="utf-8")
-    return {row.key: row for row in map(_row, whole)}
+    """The rows of a run by question; a last line that was cut off is left out."""
+    return {row.key: row for row in read_rows(path, _row)}
 
 
-def _row(line: str) -> ChoiceRow:
-    values: Mapping[str, Any] = json.loads(line)
+def _row(values: Mapping[str, Any]) -> ChoiceRow:
     return ChoiceRow(**{**values, "shares": tuple(values["shares"])})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.answer_data import draw, locomo_questions, split_conversations
-from benchmarks.answers import AnswerRow, read_rows, summary
+from benchmarks.answers import AnswerRow, read_answers, summary
 from benchmarks.compare import paired
 
 ROW = AnswerRow(
@@ -74,7 +74,7 @@ def test_each_conversation_gets_a_file_of_its_own(talks: Path, tmp_path: Path) -
 def test_a_row_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(asdict(ROW)) + "\n" + '{"key": "talk-1/1", "cat', encoding="utf-8")
-    assert read_rows(path) == {"talk-1/0": ROW}
+    assert read_answers(path) == {"talk-1/0": ROW}
 
 
 def test_figures_keep_unanswerable_questions_apart() -> None:
