@@ -88,3 +88,14 @@ def test_an_import_says_what_was_forgotten_and_takes_it_in_when_told(
         "import", chat, "--tz", "UTC", "--allow-again", "--dry-run"
     )
     assert "added 1 message " in shown("import", chat, "--tz", "UTC", "--allow-again")
+
+
+def test_a_person_is_shown_with_their_persona(shown: Shown) -> None:
+    view = shown("people", "show", "Anna Berg")
+    assert "aspects" in view and "home: Graz (since 2 March 2026)  message 1" in view
+    assert "1 message in working memory, 0 consolidated" in view
+    told = json.loads(shown("people", "show", "Anna Berg", "--json"))
+    (aspect,) = told["persona"]["aspects"]
+    assert aspect["lines"][0]["message_ids"] == [1]
+    assert told["persona"]["attributes"][0]["versions"][0]["value"] == "Graz"
+    assert told["overview"]["person"]["name"] == "Anna Berg"
