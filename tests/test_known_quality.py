@@ -12,7 +12,6 @@ from localmem.jobs.freshness import session_sources
 from localmem.jobs.known_quality import known_quality
 from localmem.jobs.remembering import derive_items
 from localmem.memory import Memory
-from localmem.participants.graph import NodeKind
 from localmem.recall.corpus import Corpus, CorpusRow
 from localmem.recall.routing import graph_of
 from localmem.testing import build_memory
@@ -21,6 +20,7 @@ from localmem.types import (
     ImportedConversation,
     ImportedMessage,
     Item,
+    NodeKind,
     Role,
 )
 

@@ -8,17 +8,14 @@ from localmem.participants.graph import (
     MOST_NEIGHBOURS,
     MOST_SCORED,
     PRIORS,
-    EdgeKind,
     Expansion,
     Graph,
     GraphItem,
     GraphMessage,
-    Node,
-    NodeKind,
     expand,
     message_scores,
 )
-from localmem.types import MessageId, ParticipantId
+from localmem.types import EdgeKind, MessageId, Node, NodeKind, ParticipantId
 
 ADA, BEN = ParticipantId(1), ParticipantId(2)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from localmem.participants.graph import PRIORS, EdgeKind
+from localmem.participants.graph import PRIORS
 from localmem.recall.blend import TABLE_7
 from localmem.recall.route import RouteClass, described, plan_route, refine
 from localmem.recall.targets import Target, TargetKind
 from localmem.testing import ScriptedLlm
-from localmem.types import ParticipantId
+from localmem.types import EdgeKind, ParticipantId
 
 
 @pytest.mark.parametrize(

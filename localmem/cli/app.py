@@ -9,6 +9,7 @@ import typer
 
 from localmem.cli import (
     forgetting,
+    graph,
     history,
     knowing,
     models,
@@ -37,6 +38,7 @@ app.command("sessions")(history.sessions)
 app.command("show")(history.show)
 app.command("history")(knowing.history)
 app.command("why")(knowing.why)
+app.command("graph")(graph.graph)
 app.command("correct")(knowing.correct)
 app.command("retire")(knowing.retire)
 app.command("pin")(knowing.pin)
@@ -48,6 +50,7 @@ app.command("work")(upkeep.work)
 app.command("warm")(warming.warm)
 app.command("reindex")(upkeep.reindex)
 app.command("tiers")(tiers.tiers)
+app.command("lasting")(tiers.lasting)
 app.add_typer(tiers.episodes, name="episodes")
 app.command("stats")(upkeep.stats)
 app.command("doctor")(upkeep.doctor)

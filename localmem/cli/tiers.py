@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from localmem.types import EpisodeOverview, EpisodePage, EpisodeView, TiersView
+    from localmem.types import EpisodeOverview, EpisodePage, EpisodeView, LastingView, TiersView
 
 episodes = typer.Typer(help="Episodes: pages that belong together, across sessions.")
 
@@ -29,6 +29,19 @@ def tiers(
     with opened(context) as memory:
         found = memory.tiers(limit=limit)
     show_result(found, _print_tiers, json_=json_)
+
+
+def lasting(
+    context: typer.Context,
+    entry: Annotated[int, typer.Argument(metavar="ID", help="A number that tiers shows.")],
+    json_: JsonFlag = False,
+) -> None:
+    """One entry of the long term, with the messages that it rests on."""
+    from localmem.types import EntryId
+
+    with opened(context) as memory:
+        found = memory.lasting(EntryId(entry))
+    show_result(found, _print_lasting_view, json_=json_)
 
 
 @episodes.callback()
@@ -93,7 +106,29 @@ def _print_lasting(console: Console, found: TiersView) -> None:
         return
     console.print(f"long term: {len(holding):,} wishes of the owner, in their own words")
     for one in holding:
-        console.print(Text(plain(f"  {_day(one.last_said_at)}  {one.text}")))
+        console.print(Text(plain(f"  {one.id}  {_day(one.last_said_at)}  {one.text}")))
+
+
+def _print_lasting_view(console: Console, found: LastingView) -> None:
+    from rich.text import Text
+
+    from localmem.cli.render import moment, plain
+    from localmem.wording import counted
+
+    entry = found.entry
+    console.print(Text(plain(entry.text), style="bold"))
+    console.print(
+        f"{entry.kind}, said {counted(entry.confirmations, 'time')}, in "
+        f"{counted(entry.supporting, 'episode')}, used {counted(entry.used, 'time')}"
+    )
+    if entry.superseded_by is not None:
+        console.print(f"no longer: {entry.superseded_by} took its place", style="yellow")
+    for one in found.sources:
+        message = one.message
+        when = moment(message.said_at)
+        head = f"{message.speaker}, {when} (session {one.session.id}, message {message.id})"
+        console.print(Text(plain(head)), style="dim")
+        console.print(Text(plain(message.text)))
 
 
 def _gate_line(found: TiersView) -> str:

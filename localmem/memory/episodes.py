@@ -10,10 +10,12 @@ from localmem.memory.telling import OnProgress, Teller
 from localmem.store import Store
 from localmem.types import (
     ConsolidateReport,
+    EntryId,
     EpisodeId,
     EpisodeView,
     LastingEntry,
     LastingKind,
+    LastingView,
     TiersView,
 )
 
@@ -77,3 +79,13 @@ class Episodes:
         from localmem.jobs.episode_views import episode_view
 
         return episode_view(self.store, episode_id)
+
+    def lasting(self, entry_id: EntryId) -> LastingView:
+        """One entry of the long term with its sources.
+
+        Raises:
+            RecordNotFoundError: there is no such entry.
+        """
+        from localmem.jobs.lasting_views import lasting_view
+
+        return lasting_view(self.store, entry_id)

@@ -10,7 +10,11 @@ from localmem.types import (
     ItemHistory,
     ItemId,
     ItemSources,
+    Neighbourhood,
+    Node,
+    NodeKind,
     Participant,
+    ParticipantId,
     PeopleChange,
     Persona,
     PersonOverview,
@@ -54,6 +58,23 @@ class KnowingPeople:
         participant = self._store.find_participant(name).id
         self._upkeep.regroup(participant)
         return persona_of(self._store, participant)
+
+    def neighbourhood(self, of: str | Node) -> Neighbourhood:
+        """What a node of the graph is tied to, and how strongly.
+
+        `of` is a node, or its name: a person, a topic, "message 12", "fact 5", "persona 3". Of a
+        person the snapshots that are out of date are made anew first.
+
+        Raises:
+            RecordNotFoundError: there is no such node.
+            UsageError: the name is empty, or several people have it.
+        """
+        from localmem.participants import neighbourhood as around
+
+        node = around.node_named(self._store, of) if isinstance(of, str) else of
+        if node.kind is NodeKind.PERSON:
+            self._upkeep.regroup(ParticipantId(int(node.key)))
+        return around.neighbourhood(self._store, node)
 
     def add_alias(self, name: str, alias: str) -> Participant:
         """Give somebody one more name.

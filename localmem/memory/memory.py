@@ -36,11 +36,13 @@ from localmem.types import (
     Budget,
     ConsolidateReport,
     Depth,
+    EntryId,
     EpisodeId,
     EpisodeView,
     ExportReport,
     Finding,
     LastingEntry,
+    LastingView,
     Layer,
     MemoryStats,
     QueueStatus,
@@ -398,6 +400,14 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             RecordNotFoundError: there is no such episode.
         """
         return self._episodes.episode(episode_id)
+
+    def lasting(self, entry_id: EntryId) -> LastingView:
+        """One entry of the long term with the messages that it rests on.
+
+        Raises:
+            RecordNotFoundError: there is no such entry.
+        """
+        return self._episodes.lasting(entry_id)
 
     def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
         """How the owner said they want things done, as far as it bears on a question; as data."""

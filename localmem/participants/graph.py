@@ -10,37 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import NamedTuple
 
-from localmem.types import MessageId, ParticipantId
+from localmem.types import EdgeKind, MessageId, Node, NodeKind, ParticipantId
 
 HOP_DECAY = 0.85
 MOST_SCORED = 64
 MOST_NEIGHBOURS = 20
-_RECENT = 20
+RECENT = 20
 """Messages of a speaker among which an earlier one on the same topic counts as recent."""
-
-
-class NodeKind(StrEnum):
-    """What a node stands for. PERSONA is a snapshot of a participant."""
-
-    MESSAGE = "message"
-    TOPIC = "topic"
-    FACT = "fact"
-    ATTRIBUTE = "attribute"
-    EVENT = "event"
-    PERSONA = "persona"
-
-
-class EdgeKind(StrEnum):
-    """What ties two nodes together."""
-
-    MENTIONS = "mentions"
-    SUPPORTS = "supports"
-    SAME_TOPIC = "same_topic"
-    TEMPORAL_NEXT = "temporal_next"
-    SPEAKER_RELATED = "speaker_related"
 
 
 PRIORS: Mapping[EdgeKind, float] = {
@@ -59,13 +36,6 @@ _NEXT_OF_SPEAKER = (0.90, 0.45)
 _NEXT_OF_ALL = (0.70, 0.35)
 """Forward and backward."""
 _SPEAKER_RELATED = 0.65
-
-
-class Node(NamedTuple):
-    """A node: a message by its id, a topic by its case-folded words, an item by its id."""
-
-    kind: NodeKind
-    key: str | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +202,8 @@ class Graph:
         own = self._of_speaker[message.participant_id]
         turn = self._own_place[message.id]
         topics = _folded(message.topics)
-        earlier = reversed(own[max(0, turn - _RECENT) : turn])
-        for reach in (earlier, own[turn + 1 : turn + 1 + _RECENT]):
+        earlier = reversed(own[max(0, turn - RECENT) : turn])
+        for reach in (earlier, own[turn + 1 : turn + 1 + RECENT]):
             shares = (near for near in reach if topics & _folded(self._messages[near].topics))
             near = next(shares, None)
             if near is not None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from localmem.entities import expected_answer_type
-from localmem.participants.graph import PRIORS, EdgeKind
+from localmem.participants.graph import PRIORS
 from localmem.prompts import load_prompt
 from localmem.recall.blend import TABLE_7, FusionTerms, clipped
 from localmem.recall.targets import Target, TargetKind
-from localmem.types import AnswerType, ChatMessage, Choice
+from localmem.types import AnswerType, ChatMessage, Choice, EdgeKind
 
 Chooser = Callable[[Sequence[ChatMessage], Sequence[str]], Choice | None]
 """Reads a choice among options from a model's probabilities; None where the model fails at it."""

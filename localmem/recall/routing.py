@@ -14,13 +14,10 @@ import numpy as np
 from localmem.errors import UsageError
 from localmem.participants.graph import (
     PRIORS,
-    EdgeKind,
     Expansion,
     Graph,
     GraphItem,
     GraphMessage,
-    Node,
-    NodeKind,
     expand,
     message_scores,
 )
@@ -33,8 +30,11 @@ from localmem.recall.targets import Target, resolve_target
 from localmem.store.personas import PersonaNode
 from localmem.types import (
     ConversationKind,
+    EdgeKind,
     Item,
     MessageId,
+    Node,
+    NodeKind,
     Participant,
     ParticipantId,
     Session,

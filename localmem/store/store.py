@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from localmem.store.facade.derived import DerivedRows
 from localmem.store.facade.facts import FactRows
+from localmem.store.facade.graph import GraphRows
 from localmem.store.facade.imports import ImportRows
 from localmem.store.facade.index import IndexRows
 from localmem.store.facade.items import ItemRows
@@ -25,6 +26,7 @@ class Store(
     ItemRows,
     PersonaRows,
     TierRows,
+    GraphRows,
     IndexRows,
 ):
     """One memory file. Safe for threads; several processes may have one each at the same time.

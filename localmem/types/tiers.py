@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from localmem.types.finding import FoundMessage
 from localmem.types.ids import EntryId, EpisodeId, MessageId, PageId, SessionId
 from localmem.types.messages import Message
 
@@ -265,3 +266,11 @@ class LastingEntry:
     contradictions: int = 0
     pinned: bool = False
     superseded_by: EntryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastingView:
+    """An entry of the long term with the messages that it rests on, oldest first."""
+
+    entry: LastingEntry
+    sources: tuple[FoundMessage, ...]
