@@ -81,7 +81,7 @@ async def people(app: LocalMemApp, pilot: Pilot[None]) -> None:
 
 async def stats(app: LocalMemApp, pilot: Pilot[None]) -> None:
     """The four plots."""
-    await pilot.press("alt+8")
+    await pilot.press("alt+0")
     await settled(app, pilot)
 
 

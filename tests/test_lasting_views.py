@@ -37,5 +37,5 @@ def test_a_wish_is_shown_with_its_message(tmp_path: Path) -> None:
             memory.lasting(EntryId(99))
     shown = CliRunner().invoke(app, ["--memory", str(path), "lasting", str(wish.id)])
     assert shown.exit_code == 0, shown.output
-    assert "wish, said " in shown.output
+    assert "standing wish in 1 message, used by 0 answers" in shown.output
     assert "I like tea." in shown.output

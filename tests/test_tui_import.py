@@ -38,7 +38,7 @@ def test_a_preview_says_what_would_come_in_and_stores_nothing(tmp_path: Path) ->
         assert "359 messages would be added" in shown(app)
         assert app.memory.stats().messages == 0
 
-    drive(tmp_path, flow, keys=("alt+5",))
+    drive(tmp_path, flow, keys=("alt+7",))
 
 
 def test_an_import_reports_and_the_screens_show_it(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_an_import_reports_and_the_screens_show_it(tmp_path: Path) -> None:
         await write(app, pilot, "Saturn")
         assert "telescope" in shown(app)
 
-    drive(tmp_path, flow, keys=("alt+5",))
+    drive(tmp_path, flow, keys=("alt+7",))
 
 
 def test_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
         await press(app, pilot, "f2")
         assert app.memory.stats().messages == 0
 
-    drive(tmp_path, flow, keys=("alt+5",))
+    drive(tmp_path, flow, keys=("alt+7",))
 
 
 def test_progress_is_told_with_rate_and_time_left(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_progress_is_told_with_rate_and_time_left(tmp_path: Path) -> None:
         assert "vectors · 40 of 100 messages" in shown(app)
         app.screen.progress.end()
 
-    drive(tmp_path, flow, keys=("alt+5",))
+    drive(tmp_path, flow, keys=("alt+7",))
 
 
 def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Path) -> None:
@@ -98,4 +98,4 @@ def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Pat
         await press(app, pilot, "escape")
         assert app.memory.stats().messages == 0
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+5",))
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+7",))

@@ -34,6 +34,7 @@ _ALLOWED = (
     "localmem.modelstore",
     "localmem.participants.known",
     "localmem.jobs.warmer",
+    "localmem.wording",
 )
 """Memory, its nouns and failures; words for values; the sample; the types of what Memory gives."""
 

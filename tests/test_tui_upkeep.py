@@ -51,7 +51,7 @@ def test_the_models_screen_lists_the_catalog_and_what_fits(tmp_path: Path) -> No
         assert "in use, not here" in shown(app)
         assert "GB of memory" in shown(app)
 
-    drive(tmp_path, flow, keys=("alt+6",))
+    drive(tmp_path, flow, keys=("alt+8",))
 
 
 def test_using_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_using_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> No
         await press(app, pilot, "u")
         assert "localmem models pull" in shown(app)
 
-    drive(tmp_path, flow, keys=("alt+6",))
+    drive(tmp_path, flow, keys=("alt+8",))
 
 
 def test_a_pull_runs_in_a_process_of_its_own_and_tells_what_went_wrong() -> None:
@@ -103,7 +103,7 @@ def test_a_finding_is_repaired_by_its_key(tmp_path: Path, own_home: Path) -> Non
         assert app.memory.stats().messages_without_vectors == 0
         await until(pilot, lambda: "have no vector" not in shown(app))
 
-    drive(tmp_path, flow, sample=make_small(own_home, later=True), keys=("alt+7",))
+    drive(tmp_path, flow, sample=make_small(own_home, later=True), keys=("alt+9",))
 
 
 def test_background_work_is_begun_paused_and_ended_by_keys(
@@ -122,7 +122,7 @@ def test_background_work_is_begun_paused_and_ended_by_keys(
         await until(pilot, lambda: _has_ended(app.background), "it does not end")
         await until(pilot, lambda: "stopped" in shown(app) or "done" in shown(app))
 
-    drive(tmp_path, flow, sample=tui_sample, models=models, keys=("alt+7",))
+    drive(tmp_path, flow, sample=tui_sample, models=models, keys=("alt+9",))
 
 
 def _has_ended(background: Background) -> bool:
@@ -137,7 +137,7 @@ def test_background_work_without_a_model_says_why(tmp_path: Path, tui_sample: Pa
         await until(pilot, lambda: app.background.error is not None)
         await until(pilot, lambda: "no language model" in shown(app))
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+7",))
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+9",))
 
 
 # --- Stats --------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_the_plots_tell_the_memory_in_numbers(tmp_path: Path, tui_sample: Path) 
         assert by_source(app.memory.sessions())[0][0] == "chatgpt"
         assert by_layer(app.memory.stats())[1] == [100.0, 0.0, 0.0, 100.0, 100.0]
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("K", "escape", "8"))
+    drive(tmp_path, flow, sample=tui_sample, keys=("K", "escape", "0"))
 
 
 def test_in_a_small_window_the_plots_take_turns(tmp_path: Path, tui_sample: Path) -> None:
@@ -165,7 +165,7 @@ def test_in_a_small_window_the_plots_take_turns(tmp_path: Path, tui_sample: Path
         assert "sessions by source" in shown(app)
         assert "messages by month" not in shown(app)
 
-    drive(tmp_path, flow, sample=tui_sample, size=(80, 24), keys=("alt+8",))
+    drive(tmp_path, flow, sample=tui_sample, size=(80, 24), keys=("alt+0",))
 
 
 def test_latencies_fall_into_their_bins() -> None:
@@ -183,8 +183,8 @@ def test_every_screen_opens_on_an_empty_memory_and_has_help(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        for number, name in enumerate(PLACES, start=1):
-            await press(app, pilot, f"alt+{number}")
+        for name, key in PLACES.items():
+            await press(app, pilot, f"alt+{key}")
             assert getattr(app.screen, "NAME", "") == name
             await press(app, pilot, "f1")
             assert isinstance(app.screen, HelpScreen)
@@ -244,7 +244,7 @@ def test_an_unforeseen_failure_is_told_in_words(
         assert "localmem doctor" in shown(app)
         assert "Traceback" not in shown(app)
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+7",))
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+9",))
 
 
 def test_keys_work_while_a_long_action_runs(tmp_path: Path, tui_sample: Path) -> None:
@@ -261,7 +261,7 @@ def test_keys_work_while_a_long_action_runs(tmp_path: Path, tui_sample: Path) ->
         assert "Kalmar" in shown(app)
         may_end.set()
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+7",))
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+9",))
 
 
 def test_a_memory_that_cannot_be_read_is_said_not_thrown(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
-from localmem_tui import wording
 from localmem_tui.background import Background
 from localmem_tui.inks import DARK, LIGHT
 from localmem_tui.screens.base import PLACES, MemoryScreen
@@ -24,6 +23,7 @@ from textual.screen import Screen
 from localmem.errors import LocalMemError
 from localmem.memory import Memory
 from localmem.types import MemoryStats
+from localmem.wording import counted
 
 _LOOK_EVERY_S = 0.5
 
@@ -37,8 +37,8 @@ class LocalMemApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1,question_mark", "help", "Help", key_display="F1"),
         *(
-            Binding(f"{number},alt+{number}", f"go('{name}')", name, show=False)
-            for number, name in enumerate(PLACES, start=1)
+            Binding(f"{key},alt+{key}", f"go('{name}')", name, show=False)
+            for name, key in PLACES.items()
         ),
         Binding("t", "toggle_theme", "Dark / light", show=False),
         Binding("ctrl+q", "quit", "Quit", show=False),
@@ -53,7 +53,7 @@ class LocalMemApp(App[None]):
         self._generation: int | None = None
         self._is_looking = False
         makers = (
-            self._search, self._ask, self._browse, self._people,
+            self._search, self._ask, self._browse, self._people, self._graph, self._tiers,
             self._import, self._models, self._health, self._stats,
         )  # fmt: skip
         for name, maker in zip(PLACES, makers, strict=True):
@@ -150,10 +150,7 @@ class LocalMemApp(App[None]):
     def _seen(self, found: tuple[int, MemoryStats]) -> None:
         self._is_looking = False
         generation, stats = found
-        self._holds = (
-            f"{wording.counted(stats.messages, 'message')} · "
-            f"{wording.counted(stats.sessions, 'session')}"
-        )
+        self._holds = f"{counted(stats.messages, 'message')} · {counted(stats.sessions, 'session')}"
         self._say_holds()
         before, self._generation = self._generation, generation
         if before is not None and before != generation:
@@ -191,6 +188,16 @@ class LocalMemApp(App[None]):
         from localmem_tui.screens.people import PeopleScreen
 
         return PeopleScreen(self.memory)
+
+    def _graph(self) -> Screen[None]:
+        from localmem_tui.screens.graph import GraphScreen
+
+        return GraphScreen(self.memory)
+
+    def _tiers(self) -> Screen[None]:
+        from localmem_tui.screens.tiers import TiersScreen
+
+        return TiersScreen(self.memory)
 
     def _import(self) -> Screen[None]:
         from localmem_tui.screens.importing import ImportScreen

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from localmem.participants.known import describe_item, period_words, subject_words
 from localmem.types import Correction, Item, ItemSources, ItemState, PeopleChange, PersonView
+from localmem.wording import counted
 
 
 def person_text(view: PersonView, inks: Inks) -> Text:
@@ -76,5 +77,5 @@ def correction_words(done: Correction) -> str:
 
 def change_words(change: PeopleChange) -> str:
     """What a merge or a split did."""
-    messages = wording.counted(change.messages, "message")
-    return f"{messages} in {wording.counted(change.sessions, 'session')}: {change.person.name}"
+    messages = counted(change.messages, "message")
+    return f"{messages} in {counted(change.sessions, 'session')}: {change.person.name}"

@@ -106,8 +106,3 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: "1 message", "2 messages"."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"

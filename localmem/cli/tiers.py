@@ -117,10 +117,8 @@ def _print_lasting_view(console: Console, found: LastingView) -> None:
 
     entry = found.entry
     console.print(Text(plain(entry.text), style="bold"))
-    console.print(
-        f"{entry.kind}, said {counted(entry.confirmations, 'time')}, in "
-        f"{counted(entry.supporting, 'episode')}, used {counted(entry.used, 'time')}"
-    )
+    said = counted(len(found.sources), "message")
+    console.print(f"{entry.value} {entry.kind} in {said}, used by {counted(entry.used, 'answer')}")
     if entry.superseded_by is not None:
         console.print(f"no longer: {entry.superseded_by} took its place", style="yellow")
     for one in found.sources:

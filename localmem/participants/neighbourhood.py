@@ -8,7 +8,7 @@ their snapshots, is added: a search does not go that way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from localmem.errors import RecordNotFoundError, UsageError
 from localmem.participants.graph import (
@@ -40,7 +40,6 @@ from localmem.types import (
 )
 from localmem.wording import counted
 
-_ITEMS = (NodeKind.FACT, NodeKind.ATTRIBUTE, NodeKind.EVENT)
 _LATEST = 5
 """Messages of a person that are shown."""
 _NEAR_TOPICS = 5
@@ -77,16 +76,21 @@ def neighbourhood(store: Store, node: Node) -> Neighbourhood:
         RecordNotFoundError: there is no such node in this memory.
     """
     with store.reading():
-        view = _View.of(store)
-        if node.kind is NodeKind.MESSAGE:
-            return view.of_message(MessageId(int(node.key)))
-        if node.kind is NodeKind.TOPIC:
-            return view.of_topic(str(node.key))
-        if node.kind is NodeKind.PERSON:
-            return view.of_person(ParticipantId(int(node.key)))
-        if node.kind is NodeKind.PERSONA:
-            return view.of_persona(int(node.key))
-        return view.of_item(node)
+        return _placed(store, _View.over(store).of(node))
+
+
+def _placed(store: Store, found: Neighbourhood) -> Neighbourhood:
+    """The same, with the sessions of the messages that are opened for its nodes."""
+    nodes = [found.centre, *(edge.target for edge in found.edges)]
+    numbers = {one.message_id for one in nodes if one.message_id is not None}
+    session_of = {m.id: m.session_id for m in store.messages(list(numbers))}
+
+    def placed(one: GraphNode) -> GraphNode:
+        number = one.message_id
+        return one if number is None else replace(one, session_id=session_of[number])
+
+    edges = tuple(replace(edge, target=placed(edge.target)) for edge in found.edges)
+    return replace(found, centre=placed(found.centre), edges=edges)
 
 
 def _of_kind(store: Store, kind: NodeKind, key: str) -> Node:
@@ -119,11 +123,22 @@ class _View:
     place: dict[MessageId, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store) -> _View:
+    def over(cls, store: Store) -> _View:
         people = {one.id: one for one in store.participants()}
         return cls(store, people, {int(one.id): one for one in store.persona_groups()})
 
     # --- Nodes with their edges -------------------------------------------------------------
+
+    def of(self, node: Node) -> Neighbourhood:
+        if node.kind is NodeKind.MESSAGE:
+            return self.of_message(MessageId(int(node.key)))
+        if node.kind is NodeKind.TOPIC:
+            return self.of_topic(str(node.key))
+        if node.kind is NodeKind.PERSON:
+            return self.of_person(ParticipantId(int(node.key)))
+        if node.kind is NodeKind.PERSONA:
+            return self.of_persona(int(node.key))
+        return self.of_item(node)
 
     def of_message(self, number: MessageId) -> Neighbourhood:
         (message,) = self.store.messages([number])
@@ -174,8 +189,8 @@ class _View:
         groups = [one for one in self.groups.values() if one.participant_id == number]
         groups.sort(key=lambda one: (-len(one.members), one.id))
         shown = groups[:MOST_NEIGHBOURS]
-        edges = [self._belongs(self._persona(group), "has") for group in shown]
-        edges += [self._belongs(self._item(item), "has") for item in view.known]
+        edges = [self._belongs(self._item(item), "has") for item in view.known]
+        edges += [self._belongs(self._persona(group), "has") for group in shown]
         edges += [
             self._belongs(GraphNode(Node(NodeKind.TOPIC, word.casefold()), word, note=f"{n:,}"))
             for word, n in view.topics

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from localmem.types.ids import MessageId
+from localmem.types.ids import MessageId, SessionId
 
 
 class NodeKind(StrEnum):
@@ -47,8 +47,8 @@ class GraphNode:
     """A node in words.
 
     `owner` is whose it is, "" for a topic. `said_at` is when it was said, or said last.
-    `message_id` is a message to open for it: itself, or the last one it rests on. `note` says more
-    of it ("aspect, 7", "superseded"). `holds` is False of what is known no more.
+    `message_id`, in `session_id`, is a message to open for it: itself, or the last one it rests on.
+    `note` says more of it ("aspect, 7", "superseded"). `holds` is False of what is known no more.
     """
 
     node: Node
@@ -56,6 +56,7 @@ class GraphNode:
     owner: str = ""
     said_at: datetime | None = None
     message_id: MessageId | None = None
+    session_id: SessionId | None = None
     note: str = ""
     holds: bool = True
 

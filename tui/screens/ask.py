@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from localmem_tui import wording
 from localmem_tui.inks import inks_of
-from localmem_tui.screens.base import MemoryScreen
+from localmem_tui.screens.base import PLACES, MemoryScreen
 from localmem_tui.screens.forget import ForgetDialog, choices_of
 from localmem_tui.screens.reader import ReaderScreen
 from localmem_tui.widgets.exchange import Exchange
@@ -107,7 +107,8 @@ answer comes, with citations.
         rows = self.query_one("#suggestions", Rows)
         rows.styles.height = max(1, len(questions))
         rows.set_rows([Row(question) for question in questions])
-        words = "You could ask (↑, Enter):" if questions else "This memory is empty: Esc, 5."
+        empty = f"This memory is empty: Esc, {PLACES['Import']}."
+        words = "You could ask (↑, Enter):" if questions else empty
         self.query_one("#welcome", Static).update(Text(words, inks_of(self.app).dim))
 
     # --- Asking -----------------------------------------------------------------------------

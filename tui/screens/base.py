@@ -21,8 +21,19 @@ from localmem.errors import LocalMemError
 from localmem.memory import Memory
 from localmem.types import Progress
 
-PLACES = ("Search", "Ask", "Browse", "People", "Import", "Models", "Health", "Stats")
-"""The screens by name, in the order of their keys."""
+PLACES = {
+    "Search": "1",
+    "Ask": "2",
+    "Browse": "3",
+    "People": "4",
+    "Graph": "5",
+    "Tiers": "6",
+    "Import": "7",
+    "Models": "8",
+    "Health": "9",
+    "Stats": "0",
+}
+"""The screens by name with their keys, in the order of the line on top."""
 
 _Result = TypeVar("_Result")
 

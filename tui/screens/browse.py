@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from localmem_tui import wording
 from localmem_tui.inks import inks_of
+from localmem_tui.screens.base import PLACES
 from localmem_tui.screens.forget import ForgetDialog, choices_of
 from localmem_tui.screens.reader import ReaderScreen
 from localmem_tui.screens.reading import ReadingScreen
@@ -20,6 +21,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from localmem.types import Session
+from localmem.wording import counted
 
 _SETTLE_S = 0.15
 """A session is read once the cursor rests on it so long."""
@@ -66,7 +68,7 @@ All sessions, the newest first; the one under the cursor stands on the right.
         self._sessions = sessions
         self._fill()
         if not sessions:
-            self.say("this memory is empty: press 5, and import a chat history")
+            self.say(f"this memory is empty: press {PLACES['Import']}, and import a chat history")
 
     def _fill(self) -> None:
         wanted = self.query_one("#narrow", Input).value.lower().split()
@@ -76,7 +78,7 @@ All sessions, the newest first; the one under the cursor stands on the right.
         heading_of = _source_of if self._by_source else _month_of
         rows.set_rows(list(grouped(shown, heading_of)), at=_same_session(kept))
         grouping = "source" if self._by_source else "month"
-        self.say(f"{wording.counted(len(shown), 'session')} by {grouping}")
+        self.say(f"{counted(len(shown), 'session')} by {grouping}")
 
     # --- Keys -------------------------------------------------------------------------------
 

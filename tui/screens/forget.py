@@ -26,6 +26,7 @@ from localmem.types import (
     MessageId,
     Session,
 )
+from localmem.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def plan_text(plan: ForgetPlan, inks: Inks) -> Text:
         )
     if plan.sessions_total > len(plan.sessions):
         more = plan.sessions_total - len(plan.sessions)
-        text.append(f"\n  and {wording.counted(more, 'more session')}", inks.dim)
+        text.append(f"\n  and {counted(more, 'more session')}", inks.dim)
     for line in plan.stays:
         text.append(f"\n{wording.flat(line)}", inks.warn)
     text.append("\n\nNothing has changed yet. ", inks.plain)
@@ -190,7 +191,7 @@ def receipt_text(receipt: ErasureReceipt, inks: Inks) -> Text:
         inks.dim,
     )
     if receipt.kept_out:
-        kept = wording.counted(receipt.kept_out, "message")
+        kept = counted(receipt.kept_out, "message")
         text.append(f"\nImporting the same export again leaves {kept} out.", inks.dim)
     return text
 

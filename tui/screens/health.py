@@ -22,6 +22,7 @@ from textual.widgets import Static
 from localmem.errors import LocalMemError
 from localmem.memory import Memory
 from localmem.types import Finding, MemoryStats, QueueState, QueueStatus, Verdict, WorkReport
+from localmem.wording import counted
 
 _POLL_S = 0.5
 _MARKS = {Verdict.OK: "✓", Verdict.NOTICE: "!", Verdict.PROBLEM: "✗"}
@@ -89,7 +90,7 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
         self._fill()
         self.query_one("#numbers", Static).update(sizes_text(stats, inks_of(self.app)))
         problems = sum(one.verdict is Verdict.PROBLEM for one in self._findings)
-        told = wording.counted(problems, "problem") if problems else "no problem was found"
+        told = counted(problems, "problem") if problems else "no problem was found"
         self.say(told, tone="bad" if problems else "good")
 
     def _fill(self) -> None:

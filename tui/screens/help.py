@@ -15,9 +15,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 EVERYWHERE = """\
-**1** to **8** go to the screens (**Esc** first, where you are typing; **Alt** with the number
-goes at once). **Ctrl+P** opens the palette: every command by name. **t** changes between dark
-and light. **F1** or **?** is this help. **Ctrl+Q** leaves.
+**1** to **9** and **0** go to the screens (**Esc** first, where you are typing; **Alt** with the
+number goes at once). **Ctrl+P** opens the palette: every command by name. **t** changes between
+dark and light. **F1** or **?** is this help. **Ctrl+Q** leaves.
 """
 
 

@@ -22,6 +22,7 @@ from localmem.errors import LocalMemError
 from localmem.memory import ImportOptions, Memory
 from localmem.sample import sample_export
 from localmem.types import ImportReport
+from localmem.wording import counted
 
 _SAMPLE = "sample"
 _MOST_PROBLEMS = 200
@@ -193,7 +194,7 @@ history of an invented person.
                 (state, inks.warn),
             ),
             Text(
-                f"   {wording.counted(value.messages_added, 'message')} · "
+                f"   {counted(value.messages_added, 'message')} · "
                 f"{wording.flat(Path(value.path).name)}",
                 inks.dim,
             ),
@@ -210,20 +211,20 @@ def export_path(line: str) -> Path:
 def report_text(report: ImportReport, inks: Inks, *, planned: bool) -> Text:
     """What an import did or would do, and what was skipped and why."""
     verb = "would be added" if planned else "were added"
-    new = wording.counted(report.messages_added, "message")
+    new = counted(report.messages_added, "message")
     text = Text.assemble(
         (f"{report.source}", f"bold {inks.plain}"),
         (f"  {wording.flat(report.path)}\n\n", inks.dim),
         (f"{new} {verb}", inks.good if report.messages_added else inks.plain),
         (
-            f": {wording.counted(report.conversations_added, 'new conversation')}, "
-            f"{wording.counted(report.conversations_grown, 'grown one')}\n"
-            f"{wording.counted(report.messages_known, 'message')} known already",
+            f": {counted(report.conversations_added, 'new conversation')}, "
+            f"{counted(report.conversations_grown, 'grown one')}\n"
+            f"{counted(report.messages_known, 'message')} known already",
             inks.plain,
         ),
     )
     if report.messages_forgotten:
-        out = wording.counted(report.messages_forgotten, "message")
+        out = counted(report.messages_forgotten, "message")
         text.append(f"\n{out} were forgotten and stay out", inks.warn)
     if report.without_time:
         text.append(f"\n{report.without_time:,} messages have no time", inks.warn)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from localmem_tui import wording
 from localmem_tui.inks import inks_of
 from localmem_tui.known import change_words, correction_words, item_line, person_text, sources_text
-from localmem_tui.screens.base import MemoryScreen
+from localmem_tui.screens.base import PLACES, MemoryScreen
 from localmem_tui.screens.dialogs import Field, FormDialog
 from localmem_tui.screens.forget import ForgetDialog, choices_of
 from localmem_tui.screens.reader import ReaderScreen
@@ -30,6 +30,7 @@ from localmem.types import (
     SessionId,
     SplitChoice,
 )
+from localmem.wording import counted
 
 
 class PeopleScreen(MemoryScreen):
@@ -85,13 +86,13 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         kept = rows.value
         rows.set_rows([Row(one, 2) for one in people], at=_same_person(kept))
         if people:
-            self.say(f"{wording.counted(len(people), 'person')}".replace("persons", "people"))
+            self.say(counted(len(people), "person", "people"))
             self._read_person()
         else:
             self.query_one("#known", Rows).set_rows(())
             self.query_one("#who", Static).update("")
             self.query_one("#versions", Static).update("")
-            self.say("nobody yet: press 5, and import a chat history")
+            self.say(f"nobody yet: press {PLACES['Import']}, and import a chat history")
 
     def _read_person(self) -> None:
         one = self.chosen_person
@@ -301,7 +302,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         return [
             Text.assemble((f" {wording.flat(person.name)}", inks.head), (mark, inks.accent)),
             Text(
-                f"   {value.messages:,} in {wording.counted(value.sessions, 'session')}",
+                f"   {value.messages:,} in {counted(value.sessions, 'session')}",
                 inks.dim,
             ),
         ]

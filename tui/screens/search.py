@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from localmem_tui import wording
 from localmem_tui.inks import inks_of
-from localmem_tui.screens.base import MemoryScreen
+from localmem_tui.screens.base import PLACES, MemoryScreen
 from localmem_tui.screens.forget import ForgetDialog, choices_of
 from localmem_tui.screens.reader import ReaderScreen
 from localmem_tui.widgets.rows import Row, Rows
@@ -25,6 +25,7 @@ from localmem.dates import describe
 from localmem.errors import LocalMemError
 from localmem.memory import Memory
 from localmem.types import FoundMessage, SearchFilter, SearchResult, Session
+from localmem.wording import counted
 
 _MOST_FOUND = 50
 _FILTERS = {"who": "Who", "since": "From", "until": "To", "source": "Source"}
@@ -156,7 +157,7 @@ Type: what is found appears as you go, with the words you typed lit.
         if not result.found:
             self.query_one("#whole", Static).update("")
         ms = result.seconds * 1000
-        told = f"{wording.counted(len(result.found), 'message')} in {ms:.0f} ms"
+        told = f"{counted(len(result.found), 'message')} in {ms:.0f} ms"
         if not result.found:
             told = "nothing found; other words, or fewer filters?"
         line = Text(told, inks_of(self.app).dim)
@@ -179,7 +180,7 @@ Type: what is found appears as you go, with the words you typed lit.
             self.say("the newest sessions · type to search, or press F3 to ask")
         else:
             self.query_one("#whole", Static).update("")
-            self.say("this memory is empty: press Esc, then 5, and import a chat history")
+            self.say(f"this memory is empty: Esc, {PLACES['Import']}, and import a chat history")
 
     def refresh_content(self) -> None:
         self.look()

@@ -15,6 +15,7 @@ from textual_plotext import PlotextPlot
 
 from localmem.memory import Memory
 from localmem.types import MemoryStats, Session
+from localmem.wording import counted
 
 _MOST_MONTHS = 24
 _FEWEST_BARS = 4
@@ -62,7 +63,7 @@ and how long the searches of this run of the app took.
         self._plot("sources", "sessions by source", *by_source(sessions))
         self._plot("layers", "made of each layer, in percent", *by_layer(stats))
         speeds = self._latencies()
-        title = f"{wording.counted(len(speeds), 'search')} in ms".replace("searchs", "searches")
+        title = f"{counted(len(speeds), 'search')} in ms".replace("searchs", "searches")
         self._plot("speed", title, *by_speed(speeds))
         self.say(
             f"{stats.messages:,} messages · {stats.sessions:,} sessions · "

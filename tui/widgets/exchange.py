@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from localmem.types import Answer, Citation, FoundMessage, SearchResult
+from localmem.wording import counted
 
 _MOST_EVIDENCE = 6
 
@@ -51,7 +52,7 @@ class Exchange(Vertical):
         """The messages that the answer will be taken from, before its first word."""
         found = result.found[:_MOST_EVIDENCE]
         self._link(found)
-        told = f"reading {wording.counted(len(result.found), 'message')} …"
+        told = f"reading {counted(len(result.found), 'message')} …"
         self._remark(Text(told if found else "nothing in the memory is near", "dim"))
 
     def hear(self, token: str) -> None:

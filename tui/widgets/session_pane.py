@@ -32,6 +32,7 @@ from localmem.types import (
     TurnNote,
     TurnSummary,
 )
+from localmem.wording import counted
 
 _NAMES = {Layer.SUMMARY: "Lines", Layer.FACTS: "Facts", Layer.NOTES: "Notes", Layer.RAW: "Messages"}
 _MARGIN = 1
@@ -224,7 +225,7 @@ def _title(session: Session, inks: Inks) -> Text:
         (wording.titled(session.title), f"bold {inks.plain}"),
         (
             f"  {wording.moment(session.started_at)} · {session.source} · "
-            f"{wording.counted(session.message_count, 'message')} · session {session.id}",
+            f"{counted(session.message_count, 'message')} · session {session.id}",
             f"not bold {inks.dim}",
         ),
     )

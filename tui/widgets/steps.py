@@ -11,6 +11,7 @@ from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
 from localmem.types import Budget, Trace, TraceStep
+from localmem.wording import counted
 
 _BAR_CELLS = 12
 
@@ -72,7 +73,7 @@ def step_line(step: TraceStep, inks: Inks) -> Text:
     layer = f" L{int(step.layer)}" if step.layer is not None else ""
     spent = wording.duration(step.seconds)
     if step.tokens:
-        spent += f" · {wording.counted(step.tokens, 'token')}"
+        spent += f" · {counted(step.tokens, 'token')}"
     return Text.assemble(
         (f"{step.tool}{layer} ", inks.accent),
         (f"{wording.flat(step.arguments)[:80]} ", inks.plain),
