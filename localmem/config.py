@@ -101,6 +101,13 @@ class TiersConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class TuiConfig:
+    """How the terminal app looks. `theme` is dark or light; the app writes it when it changes."""
+
+    theme: str = "dark"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole tree."""
 
@@ -109,6 +116,7 @@ class Config:
     ask: AskConfig = field(default_factory=AskConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     tiers: TiersConfig = field(default_factory=TiersConfig)
+    tui: TuiConfig = field(default_factory=TuiConfig)
 
 
 def load_config(path: Path) -> Config:
@@ -121,19 +129,28 @@ def load_config(path: Path) -> Config:
     return _with_environment(config)
 
 
-def set_model(path: Path, *, key: str, value: str) -> None:
-    """Write `models.KEY = "VALUE"` into the file and leave every other line as it is."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+def set_value(path: Path, *, section: str, key: str, value: str) -> None:
+    """Write `KEY = "VALUE"` under [SECTION] of the file and leave every other line as it is.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     line = f'{key} = "{_escaped(value)}"'
-    header = next((i for i, text in enumerate(lines) if text.strip() == "[models]"), None)
-    if header is None:
-        lines += ["[models]", line]
-    else:
-        _set_in_section(lines, header, key, line)
-    temporary = path.with_suffix(".partial")
-    temporary.touch(mode=0o600)
-    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        header = next((i for i, text in enumerate(lines) if text.strip() == f"[{section}]"), None)
+        if header is None:
+            lines += [f"[{section}]", line]
+        else:
+            _set_in_section(lines, header, key, line)
+        temporary = path.with_suffix(".partial")
+        temporary.touch(mode=0o600)
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}", hint=f"write [{section}] {line} yourself"
+        ) from error
 
 
 def _set_in_section(lines: list[str], header: int, key: str, line: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localmem import paths
-from localmem.config import Config, load_config, set_model
+from localmem.config import Config, load_config, set_value
 from localmem.errors import MissingExtraError, ModelNotFoundError, UsageError
 from localmem.modelstore import (
     Catalog,
@@ -124,7 +124,7 @@ class ModelShelf:
             )
         key = role.value if role else "embedder" if self._is_embedder(name) else "llm"
         value = name if self._is_url(name) else str(self._resolved(name))
-        set_model(self._config_path, key=key, value=value)
+        set_value(self._config_path, section="models", key=key, value=value)
         follows = "; now run: localmem reindex" if key == "embedder" else ""
         return f"models.{key} = {value}{follows}"
 

@@ -286,12 +286,16 @@ def build_memory(
     clock: FixedClock | None = None,
     config: Config | None = None,
     patience_s: float = 10.0,
+    idle_s: float = 0.0,
 ) -> Memory:
-    """A real memory at `path` with fake models and a clock that stands still in 2026."""
+    """A real memory at `path` with fake models and a clock that stands still in 2026.
+
+    `patience_s` and `idle_s` are the store's: how long to wait for others, to keep the file open.
+    """
     from localmem.memory import Memory
 
     return Memory(
-        Store(path, patience_s=patience_s),
+        Store(path, patience_s=patience_s, idle_s=idle_s),
         config=config or Config(),
         clock=clock or FixedClock(datetime(2026, 11, 30, 12, 0, tzinfo=UTC)),
         models=models or FixedModels(),

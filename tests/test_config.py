@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localmem.config import Config, load_config, set_model
+from localmem.config import Config, load_config, set_value
 from localmem.errors import ConfigError
 from localmem.types import ModelRole
 
@@ -64,8 +64,8 @@ def test_a_wrong_file_is_named_with_its_cure(
 def test_setting_a_model_keeps_every_other_line(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('# mine\n[models]\nllm = "a"\n\n[ask]\nseconds = 3\n', encoding="utf-8")
-    set_model(path, key="llm", value="b")
-    set_model(path, key="embedder", value="c")
+    set_value(path, section="models", key="llm", value="b")
+    set_value(path, section="models", key="embedder", value="c")
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# mine\n[models]")
     assert (load_config(path).models.llm, load_config(path).models.embedder) == ("b", "c")

@@ -160,7 +160,9 @@ def test_the_answer_streams_word_by_word(tmp_path: Path, tui_sample: Path) -> No
     drive(tmp_path, flow, sample=tui_sample, models=models, keys=("alt+2", "f2", "f2"))
 
 
-def test_a_deep_question_shows_its_steps_with_layers(tmp_path: Path, tui_sample: Path) -> None:
+def test_a_deep_question_shows_its_steps_with_layers_in_a_narrow_window_by_a_key(
+    tmp_path: Path, tui_sample: Path
+) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await ask(app, pilot, "What was my bib number for the Elbtal Marathon?")
         answer = exchanges(app)[-1].answer
@@ -168,10 +170,14 @@ def test_a_deep_question_shows_its_steps_with_layers(tmp_path: Path, tui_sample:
         assert answer.trace.depth is Depth.DEEP
         tree = app.screen.query_one(StepTree)
         assert tree.steps >= 1
+        assert "search L0" not in shown(app)
+        await press(app, pilot, "f5")
         assert "search L0" in shown(app)
         assert "of 20" in shown(app)
+        await press(app, pilot, "f5")
+        assert answer.text in shown(app)
 
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+2", "f2", "f2", "f2"))
+    drive(tmp_path, flow, sample=tui_sample, size=(80, 24), keys=("alt+2", "f2", "f2", "f2"))
 
 
 def test_a_question_leans_on_the_one_before_until_one_begins_anew(

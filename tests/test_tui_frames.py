@@ -67,9 +67,6 @@ async def _fill(app: LocalMemApp, pilot: Pilot[None], place: str) -> None:
     elif place == "Ask":
         app.screen.query_one("#question", Input).value = "Where do I live?"
         await press(app, pilot, "enter")
-    elif place == "Browse":
-        await pilot.pause(0.3)
-        await settled(app, pilot)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])

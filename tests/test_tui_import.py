@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from localmem_tui import LocalMemApp
 from localmem_tui.screens.forget import ForgetDialog
 from localmem_tui.screens.importing import ImportScreen
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from localmem.ports import FloatMatrix
+from localmem.testing import FixedModels, HashEmbedder
 from localmem.types import Progress
-from tests.tui_driver import drive, press, shown, until, write
+from tests.tui_driver import drive, press, settled, shown, until, write
 
 
 def _broken_export(folder: Path) -> Path:
@@ -83,6 +88,43 @@ def test_progress_is_told_with_rate_and_time_left(tmp_path: Path) -> None:
         app.screen.progress.end()
 
     drive(tmp_path, flow, keys=("alt+7",))
+
+
+class HeldEmbedder(HashEmbedder):
+    """Waits in the middle of its work until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed_passages(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> FloatMatrix:
+        self.started.set()
+        assert self.may_go_on.wait(60)
+        return super().embed_passages(texts, on_progress=on_progress)
+
+
+def test_escape_stops_an_import_and_the_same_one_goes_on_there(tmp_path: Path) -> None:
+    export, embedder = _broken_export(tmp_path), HeldEmbedder()
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        line = app.screen.query_one("#path", Input)
+        line.value = str(export)
+        await pilot.press("f2")
+        await until(pilot, embedder.started.is_set)
+        assert "importing chats.jsonl" in shown(app)
+        await pilot.press("escape")
+        assert "stopping" in shown(app)
+        embedder.may_go_on.set()
+        await settled(app, pilot)
+        assert "Stopped. What was stored is whole" in shown(app)
+        assert app.memory.stats().messages == 2
+        await press(app, pilot, "f2")
+        assert "2 messages known already" in shown(app)
+        assert app.memory.stats().messages_without_vectors == 0
+
+    drive(tmp_path, flow, models=FixedModels(the_embedder=embedder), keys=("alt+7",))
 
 
 def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Path) -> None:

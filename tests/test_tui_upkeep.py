@@ -24,7 +24,8 @@ from localmem_tui.work import Job, StoppedError
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from localmem.errors import LocalMemError, StoreError
+from localmem.config import Config, TuiConfig, load_config
+from localmem.errors import ConfigError, LocalMemError, StoreError
 from localmem.shelf import ShelfEntry
 from localmem.testing import FixedModels, ScriptedLlm, build_memory
 from localmem.types import QueueState
@@ -209,15 +210,37 @@ def test_the_palette_finds_screens_and_keys(tmp_path: Path, tui_sample: Path) ->
     drive(tmp_path, flow, sample=tui_sample)
 
 
-def test_one_key_changes_between_dark_and_light(tmp_path: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+def test_one_key_changes_between_dark_and_light_and_the_next_start_remembers(
+    tmp_path: Path, own_home: Path
+) -> None:
+    config_file = own_home / "config.toml"
+    config_file.write_text('[ask]\ndepth = "direct"\n', encoding="utf-8")
+
+    async def change(app: LocalMemApp, pilot: Pilot[None]) -> None:
         assert app.theme == DARK.name
         await press(app, pilot, "escape", "t")
         assert app.theme == LIGHT.name
-        await press(app, pilot, "t")
-        assert app.theme == DARK.name
 
-    drive(tmp_path, flow)
+    async def begin_light(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        assert app.theme == LIGHT.name
+        config_file.unlink()
+        config_file.mkdir()
+        await press(app, pilot, "escape", "t")
+        assert app.theme == DARK.name
+        await until(pilot, lambda: "cannot be written" in shown(app))
+
+    drive(tmp_path, change)
+    config = load_config(config_file)
+    assert (config.tui.theme, config.ask.depth) == ("light", "direct")
+    with build_memory(tmp_path / "memory.duckdb", config=config) as memory:
+        run_app(memory, begin_light)
+
+
+def test_a_theme_that_is_none_is_an_error_of_the_configuration(tmp_path: Path) -> None:
+    config = Config(tui=TuiConfig(theme="neon"))
+    memory = build_memory(tmp_path / "memory.duckdb", config=config)
+    with memory, pytest.raises(ConfigError, match="neon"):
+        LocalMemApp(memory)
 
 
 def test_digits_are_text_where_one_types_and_keys_elsewhere(

@@ -47,6 +47,7 @@ class LocalMemApp(App[None]):
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self.memory = memory
+        self._begins_dark = memory.theme == "dark"
         self.background = Background(memory)
         self.latencies: list[float] = []
         self._file_watch = FileWatch(memory.path)
@@ -62,7 +63,7 @@ class LocalMemApp(App[None]):
     def on_mount(self) -> None:
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = DARK.name
+        self.theme = DARK.name if self._begins_dark else LIGHT.name
         self.switch_mode("Search")
         self.set_interval(_LOOK_EVERY_S, self._look)
         self._read_generation()
@@ -105,8 +106,13 @@ class LocalMemApp(App[None]):
         self.push_screen(HelpScreen(title, text, screen.active_bindings.values()))
 
     def action_toggle_theme(self) -> None:
-        """From dark to light and back."""
-        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        """From dark to light and back; the next start begins with it."""
+        is_dark = not self.current_theme.dark
+        self.theme = DARK.name if is_dark else LIGHT.name
+        try:
+            self.memory.keep_theme("dark" if is_dark else "light")
+        except LocalMemError as error:
+            self.notify(f"{error.message}\n{error.hint}", severity="warning")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every screen, every key of the one that is shown, and Textual's own commands."""

@@ -131,6 +131,8 @@ def _connect(path: Path, *, read_only: bool) -> Connection:
     with owner_only_files():
         connection = duckdb.connect(str(path), read_only=read_only, config=_SETTINGS)
     connection.execute("SET enable_external_access = false")
+    # Where Python was started without a file, DuckDB draws on stdout what takes over two seconds.
+    connection.execute("SET enable_progress_bar = false")
     return connection
 
 

@@ -54,13 +54,15 @@ answer comes, with citations.
 - **Esc** stops an answer. The next question may lean on the last ("and when was that?").
 - **F2** changes the depth: *auto* picks, *instant* uses no model, *direct* asks it once, *deep*
   searches in steps. **F3** changes how long it may take. **F4** begins a new conversation.
-- Beside the conversation stand the steps as they are taken: layer, tokens, time.
+- Beside the conversation stand the steps as they are taken: layer, tokens, time. In a narrow
+  window **F5** shows them in its place.
 - **x** on a citation shows what forgetting it would take away.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "depth", "Depth"),
         Binding("f3", "seconds", "Time"),
         Binding("f4", "anew", "New"),
+        Binding("f5", "steps", "Steps"),
         Binding("x,delete", "forget", "Forget"),
         Binding("escape", "leave", "Stop"),
         Binding("slash", "question", "Type", show=False),
@@ -237,6 +239,14 @@ answer comes, with citations.
         self._seconds = _SECONDS[(_SECONDS.index(self._seconds) + 1) % len(_SECONDS)]
         self._draw_settings()
         self._draw_budget()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where there is room, the steps stand beside the conversation anyway."""
+        return action != "steps" or self.has_class("-narrow")
+
+    def action_steps(self) -> None:
+        """The steps in place of the conversation, or the conversation again."""
+        self.query_one("#talk").toggle_class("-steps")
 
     def action_anew(self) -> None:
         """Forget the conversation; the memory keeps what it has."""

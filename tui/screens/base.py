@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from localmem.errors import LocalMemError
@@ -34,6 +35,9 @@ PLACES = {
     "Stats": "0",
 }
 """The screens by name with their keys, in the order of the line on top."""
+
+_REST_S = 0.15
+"""A cursor that stays so long rests."""
 
 _Result = TypeVar("_Result")
 
@@ -58,6 +62,7 @@ class MemoryScreen(Screen[None]):
         self._jobs: dict[str, Job] = {}
         self._loud_jobs: set[str] = set()
         self._is_stale = False
+        self._rest: Timer | None = None
 
     # --- Layout -----------------------------------------------------------------------------
 
@@ -176,8 +181,24 @@ class MemoryScreen(Screen[None]):
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything runs, shown or not."""
-        return bool(self._jobs)
+        """Whether anything runs, shown or not, or waits for the cursor to rest."""
+        return bool(self._jobs) or self._rest is not None
+
+    def when_rested(self, action: Callable[[], None]) -> None:
+        """Do something once the cursor rests; a later wish takes the place of an earlier one."""
+        self.let_rest()
+
+        def rested() -> None:
+            self._rest = None
+            action()
+
+        self._rest = self.set_timer(_REST_S, rested)
+
+    def let_rest(self) -> None:
+        """What was to be done once the cursor rests is not wanted any more."""
+        if self._rest is not None:
+            self._rest.stop()
+            self._rest = None
 
     def stop_jobs(self) -> bool:
         """Tell the actions that show themselves to end; whether there was one."""

@@ -23,9 +23,6 @@ from textual.widgets import Input
 from localmem.types import Session
 from localmem.wording import counted
 
-_SETTLE_S = 0.15
-"""A session is read once the cursor rests on it so long."""
-
 
 class BrowseScreen(ReadingScreen):
     """The sessions on the left, the layers of one on the right; in a narrow window one of them."""
@@ -57,7 +54,6 @@ All sessions, the newest first; the one under the cursor stands on the right.
     def on_mount(self) -> None:
         self._sessions: tuple[Session, ...] = ()
         self._by_source = False
-        self._settle = self.set_timer(_SETTLE_S, self._open_highlighted, pause=True)
         self.query_one("#sessions", Rows).focus()
         self.refresh_content()
 
@@ -115,8 +111,7 @@ All sessions, the newest first; the one under the cursor stands on the right.
     def on_rows_highlighted(self, event: Rows.Highlighted) -> None:
         """Read the session once the cursor rests on it."""
         if event.rows.id == "sessions" and self.pane.display:
-            self._settle.stop()
-            self._settle = self.set_timer(_SETTLE_S, self._open_highlighted)
+            self.when_rested(self._open_highlighted)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Into the pane, or over the whole screen where there is none."""
@@ -124,6 +119,7 @@ All sessions, the newest first; the one under the cursor stands on the right.
         if not isinstance(session, Session):
             return
         if self.pane.region.width:
+            self.let_rest()
             self._open_highlighted()
             self.pane.rows.focus()
         else:

@@ -32,8 +32,6 @@ from localmem.types import (
 )
 from localmem.wording import counted
 
-_SETTLE_S = 0.15
-"""What a row leads to is read once the cursor rests on it so long."""
 _ITEMS = (NodeKind.FACT, NodeKind.ATTRIBUTE, NodeKind.EVENT)
 
 
@@ -75,7 +73,6 @@ none says whose a thing is.
                 yield Static(id="says")
 
     def on_mount(self) -> None:
-        self._settle = self.set_timer(_SETTLE_S, self._read_target, pause=True)
         self.tree_.focus()
         self.run_job("people", lambda job: self.memory.people(), self._begin)
 
@@ -144,9 +141,8 @@ none says whose a thing is.
         return branch.edge.target if branch is not None else None
 
     def on_rows_highlighted(self, event: Rows.Highlighted) -> None:
-        self._settle.stop()
         if self.query_one("#target").region.width:
-            self._settle = self.set_timer(_SETTLE_S, self._read_target)
+            self.when_rested(self._read_target)
 
     def _read_target(self) -> None:
         chosen = self.chosen

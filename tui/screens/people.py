@@ -87,7 +87,6 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         rows.set_rows([Row(one, 2) for one in people], at=_same_person(kept))
         if people:
             self.say(counted(len(people), "person", "people"))
-            self._read_person()
         else:
             self.query_one("#known", Rows).set_rows(())
             self.query_one("#who", Static).update("")
@@ -109,8 +108,6 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         if not view.known:
             self._sources = None
             self.query_one("#versions", Static).update(Text("nothing is known of them", inks.dim))
-        else:
-            self._read_item()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Show what is known of a thing; an empty line shows what holds of the person."""
@@ -127,7 +124,6 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         rows.set_rows([Row(history.versions[-1]) for history in histories if history.versions])
         if rows.values:
             rows.focus()
-            self._read_item()
         else:
             self.say("nothing is known of that", tone="warn")
 

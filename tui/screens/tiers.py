@@ -36,8 +36,6 @@ from localmem.types import (
 from localmem.wording import counted
 
 _MOST_EPISODES = 200
-_SETTLE_S = 0.15
-"""An episode is read once the cursor rests on it so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,6 @@ first. **Long term** are the wishes of the owner, in their own words.
                 yield Rows(self._draw_part, id="parts")
 
     def on_mount(self) -> None:
-        self._settle = self.set_timer(_SETTLE_S, self._read_one, pause=True)
         self.held.focus()
         self.refresh_content()
 
@@ -116,7 +113,6 @@ first. **Long term** are the wishes of the owner, in their own words.
         if view.episodes or view.lasting:
             held = counted(len(view.lasting), "entry", "entries") if view.lasting else "nothing"
             self.say(f"{tiers_told.gate_words(view)} · long term: {held}")
-            self._read_one()
             return
         self._show_parts(Text(), ())
         if view.counts.pending:
@@ -147,8 +143,7 @@ first. **Long term** are the wishes of the owner, in their own words.
     def on_rows_highlighted(self, event: Rows.Highlighted) -> None:
         """Read the parts once the cursor rests."""
         if event.rows is self.held:
-            self._settle.stop()
-            self._settle = self.set_timer(_SETTLE_S, self._read_one)
+            self.when_rested(self._read_one)
 
     def _read_one(self) -> None:
         value = self.held.value
@@ -191,14 +186,14 @@ first. **Long term** are the wishes of the owner, in their own words.
         """From a tier to its parts; from there to the message, or to the other episode."""
         value = event.value
         if event.rows is self.held:
-            self._settle.stop()
+            self.let_rest()
             self._read_one()
             self.parts.focus()
         elif isinstance(value, Akin):
             self.held.move_to(
                 lambda other: isinstance(other, EpisodeOverview) and other.id == value.episode
             )
-            self._settle.stop()
+            self.let_rest()
             self._read_episode(value.episode)
         elif isinstance(value, Said):
             session_id, message_id = value.place
