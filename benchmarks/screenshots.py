@@ -79,6 +79,25 @@ async def people(app: LocalMemApp, pilot: Pilot[None]) -> None:
     await settled(app, pilot)
 
 
+async def graph(app: LocalMemApp, pilot: Pilot[None]) -> None:
+    """A message with its ties, one of them unfolded."""
+    await pilot.press("alt+5", "f2")
+    await settled(app, pilot)
+    app.screen.query_one("#node", Input).value = "marathon"
+    await pilot.press("enter")
+    await settled(app, pilot)
+    await pilot.press("down", "down", "right")
+    await settled(app, pilot)
+
+
+async def tiers(app: LocalMemApp, pilot: Pilot[None]) -> None:
+    """An episode with its pages."""
+    await pilot.press("alt+6")
+    await settled(app, pilot)
+    await pilot.press("down", "enter")
+    await settled(app, pilot)
+
+
 async def stats(app: LocalMemApp, pilot: Pilot[None]) -> None:
     """The four plots."""
     await pilot.press("alt+0")
@@ -90,6 +109,8 @@ PICTURES = (
     Picture("tui-ask", ask),
     Picture("tui-browse", browse, is_light=True),
     Picture("tui-people", people),
+    Picture("tui-graph", graph),
+    Picture("tui-tiers", tiers, is_light=True),
     Picture("tui-stats", stats),
 )
 
@@ -105,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
         clock = FixedClock(asked_at())
         with Memory.open(Path(folder) / "memory.duckdb", clock=clock, idle_s=60.0) as memory:
             memory.import_(sample_export(), ImportOptions(tz=UTC))
+            memory.consolidate()
             for picture in PICTURES:
                 drawn = asyncio.run(draw(memory, picture))
                 target = args.folder / f"{picture.name}.svg"

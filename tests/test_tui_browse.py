@@ -31,7 +31,9 @@ async def opened(app: LocalMemApp, pilot: Pilot[None]) -> None:
     await settled(app, pilot)
 
 
-def test_sessions_stand_under_their_months_newest_first(tmp_path: Path, tui_sample: Path) -> None:
+def test_sessions_stand_under_their_months_or_sources_and_are_narrowed_by_words(
+    tmp_path: Path, tui_sample: Path
+) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         rows = app.screen.query_one("#sessions", Rows)
         headings = [row.value for row in rows.rows if row.is_heading]
@@ -40,25 +42,17 @@ def test_sessions_stand_under_their_months_newest_first(tmp_path: Path, tui_samp
         assert len(rows.values) == 54
         await press(app, pilot, "f3")
         assert [row.value for row in rows.rows if row.is_heading] == ["chatgpt"]
-
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
-
-
-def test_the_list_is_narrowed_by_words_of_the_title(tmp_path: Path, tui_sample: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await press(app, pilot, "f2")
         await write(app, pilot, "valencia")
-        titles = [
-            one.title
-            for one in app.screen.query_one("#sessions", Rows).values
-            if isinstance(one, Session)
-        ]
+        titles = [one.title for one in rows.values if isinstance(one, Session)]
         assert titles == ["Back from Valencia", "Valencia has to wait", "A week in Valencia"]
 
     drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
 
 
-def test_each_layer_is_made_when_it_is_first_looked_at(tmp_path: Path, tui_sample: Path) -> None:
+def test_each_layer_is_made_when_it_is_first_looked_at_and_each_row_leads_deeper(
+    tmp_path: Path, tui_sample: Path
+) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot)
         await press(app, pilot, "enter")
@@ -67,19 +61,6 @@ def test_each_layer_is_made_when_it_is_first_looked_at(tmp_path: Path, tui_sampl
             await press(app, pilot, "left")
             assert pane(app).shown_layer is layer
             assert isinstance(chosen(app), kind)
-        await press(app, pilot, "left")
-        assert isinstance(chosen(app), TurnSummary)
-        await press(app, pilot, "left")
-        assert pane(app).shown_layer is Layer.SUMMARY
-
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
-
-
-def test_from_fact_to_note_to_message_and_back(tmp_path: Path, tui_sample: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await opened(app, pilot)
-        await press(app, pilot, "enter", "left")
-        await press(app, pilot, "left")
         await press(app, pilot, "down", "down")
         fact = chosen(app)
         assert isinstance(fact, KeyFact)
@@ -95,23 +76,19 @@ def test_from_fact_to_note_to_message_and_back(tmp_path: Path, tui_sample: Path)
         assert chosen(app) == note
         await press(app, pilot, "b")
         assert isinstance(chosen(app), KeyFact)
-
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
-
-
-def test_a_line_leads_to_the_messages_of_its_turn(tmp_path: Path, tui_sample: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await opened(app, pilot)
-        await press(app, pilot, "enter", "left")
         await press(app, pilot, "left")
-        await press(app, pilot, "left")
-        await press(app, pilot, "down", "down")
+        assert isinstance(chosen(app), TurnSummary)
+        await press(app, pilot, "left", "home", "down", "down")
+        assert pane(app).shown_layer is Layer.SUMMARY
         line = chosen(app)
         assert isinstance(line, TurnSummary)
         await press(app, pilot, "enter")
         message = chosen(app)
         assert isinstance(message, Message)
         assert message.turn_id == line.turn_id
+        await pilot.click("#l0")
+        await settled(app, pilot)
+        assert pane(app).shown_layer is Layer.SUMMARY
 
     drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
 
@@ -129,13 +106,3 @@ def test_in_a_narrow_window_a_session_takes_the_whole_screen(
         assert isinstance(app.screen, BrowseScreen)
 
     drive(tmp_path, flow, sample=tui_sample, size=(80, 24), keys=("alt+3",))
-
-
-def test_a_click_on_a_tab_changes_the_layer(tmp_path: Path, tui_sample: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await opened(app, pilot)
-        await pilot.click("#l0")
-        await settled(app, pilot)
-        assert pane(app).shown_layer is Layer.SUMMARY
-
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))

@@ -22,12 +22,16 @@ async def open_dialog(app: LocalMemApp, pilot: Pilot[None]) -> ForgetDialog:
     return dialog
 
 
-def test_escape_leaves_everything_as_it_is(tmp_path: Path, tui_sample: Path) -> None:
+def test_the_larger_choice_is_planned_anew_and_escape_leaves_everything_as_it_is(
+    tmp_path: Path, tui_sample: Path
+) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await write(app, pilot, "bib number 4172")
         await press(app, pilot, "down")
         await open_dialog(app, pilot)
         assert "1 messages" in shown(app)
+        await pilot.press("down")
+        await until(pilot, lambda: "8 messages" in shown(app), "the session is not planned")
         await press(app, pilot, "escape")
         assert app.memory.stats().messages == 354
 
@@ -52,18 +56,6 @@ def test_a_found_message_is_forgotten_and_leaves_the_results(
         await press(app, pilot, "escape")
         await until(pilot, lambda: gone not in numbers(app), "it is still among the results")
         assert app.memory.stats().messages == 353
-
-    drive(tmp_path, flow, sample=tui_sample)
-
-
-def test_the_larger_choice_is_planned_anew(tmp_path: Path, tui_sample: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await write(app, pilot, "bib number 4172")
-        await press(app, pilot, "down")
-        await open_dialog(app, pilot)
-        await pilot.press("down")
-        await until(pilot, lambda: "8 messages" in shown(app), "the session is not planned")
-        await press(app, pilot, "escape")
 
     drive(tmp_path, flow, sample=tui_sample)
 

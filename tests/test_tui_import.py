@@ -37,10 +37,18 @@ async def look_into(app: LocalMemApp, pilot: Pilot[None], line: str) -> None:
     await press(app, pilot, "enter")
 
 
-def test_a_preview_says_what_would_come_in_and_stores_nothing(tmp_path: Path) -> None:
+def test_a_preview_stores_nothing_and_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
+    wrong = tmp_path / "shopping.json"
+    wrong.write_text('{"milk": 2}', encoding="utf-8")
+
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await look_into(app, pilot, "sample")
         assert "359 messages would be added" in shown(app)
+        app.screen.query_one("#path", Input).value = ""
+        await look_into(app, pilot, str(wrong))
+        assert "format" in shown(app)
+        assert "Traceback" not in shown(app)
+        await press(app, pilot, "f2")
         assert app.memory.stats().messages == 0
 
     drive(tmp_path, flow, keys=("alt+7",))
@@ -62,34 +70,6 @@ def test_an_import_reports_and_the_screens_show_it(tmp_path: Path) -> None:
     drive(tmp_path, flow, keys=("alt+7",))
 
 
-def test_what_is_no_export_is_said_with_a_hint(tmp_path: Path) -> None:
-    wrong = tmp_path / "shopping.json"
-    wrong.write_text('{"milk": 2}', encoding="utf-8")
-
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await look_into(app, pilot, str(wrong))
-        assert "format" in shown(app)
-        assert "Traceback" not in shown(app)
-        await press(app, pilot, "f2")
-        assert app.memory.stats().messages == 0
-
-    drive(tmp_path, flow, keys=("alt+7",))
-
-
-def test_progress_is_told_with_rate_and_time_left(tmp_path: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        line = app.screen.query_one("#progress")
-        assert isinstance(app.screen, ImportScreen)
-        app.screen.progress.begin("importing")
-        app.screen.progress.show(Progress("vectors", 40, 100, "messages"))
-        await pilot.pause()
-        assert line.display
-        assert "vectors · 40 of 100 messages" in shown(app)
-        app.screen.progress.end()
-
-    drive(tmp_path, flow, keys=("alt+7",))
-
-
 class HeldEmbedder(HashEmbedder):
     """Waits in the middle of its work until it may go on."""
 
@@ -105,7 +85,9 @@ class HeldEmbedder(HashEmbedder):
         return super().embed_passages(texts, on_progress=on_progress)
 
 
-def test_escape_stops_an_import_and_the_same_one_goes_on_there(tmp_path: Path) -> None:
+def test_an_import_tells_its_progress_escape_stops_it_and_the_same_one_goes_on_there(
+    tmp_path: Path,
+) -> None:
     export, embedder = _broken_export(tmp_path), HeldEmbedder()
 
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
@@ -114,6 +96,9 @@ def test_escape_stops_an_import_and_the_same_one_goes_on_there(tmp_path: Path) -
         await pilot.press("f2")
         await until(pilot, embedder.started.is_set)
         assert "importing chats.jsonl" in shown(app)
+        assert isinstance(app.screen, ImportScreen)
+        app.screen.progress.show(Progress("vectors", 40, 100, "messages"))
+        assert "vectors · 40 of 100 messages" in shown(app)
         await pilot.press("escape")
         assert "stopping" in shown(app)
         embedder.may_go_on.set()

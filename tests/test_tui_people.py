@@ -13,7 +13,7 @@ from localmem_tui.widgets.rows import Rows
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from localmem.types import Item, ItemState, PersonOverview
+from localmem.types import Item, ItemState, PersonaLine, PersonaSnapshot, PersonOverview
 from tests.tui_driver import drive, make_small, press, settled, shown, until, write
 
 
@@ -54,18 +54,14 @@ async def fill_in(app: LocalMemApp, pilot: Pilot[None], **values: str) -> None:
     await settled(app, pilot)
 
 
-def test_the_owner_stands_first_with_what_holds_of_them(tmp_path: Path, moved: Path) -> None:
+def test_the_owner_stands_first_and_a_things_history_shows_what_held_before_and_why(
+    tmp_path: Path, moved: Path
+) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         first = screen(app).query_one("#everybody", Rows).value
         assert isinstance(first, PersonOverview)
         assert first.person.is_owner
         assert any(item.value == "Bergen" for item in known(app))
-
-    drive(tmp_path, flow, sample=moved, keys=("alt+4",))
-
-
-def test_a_things_history_shows_what_held_before_and_why(tmp_path: Path, moved: Path) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await look_up(app, pilot, "home")
         assert "● Bergen" in shown(app)
         assert "○ Leipzig" in shown(app)
@@ -73,6 +69,23 @@ def test_a_things_history_shows_what_held_before_and_why(tmp_path: Path, moved: 
         await press(app, pilot, "enter")
         assert isinstance(app.screen, ReaderScreen)
         assert "Bergen" in shown(app)
+
+    drive(tmp_path, flow, sample=moved, keys=("alt+4",))
+
+
+def test_a_persona_tells_what_is_known_by_aspect_with_its_history(
+    tmp_path: Path, moved: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await press(app, pilot, "f3")
+        rows = screen(app).query_one("#known", Rows)
+        (aspect, *_) = (row.value for row in rows.rows if row.is_heading)
+        assert isinstance(aspect, PersonaSnapshot)
+        assert f"{aspect.name}  {aspect.kind}" in shown(app)
+        assert isinstance(rows.value, PersonaLine)
+        assert "● Bergen" in shown(app)
+        await press(app, pilot, "enter", "enter")
+        assert isinstance(app.screen, ReaderScreen)
 
     drive(tmp_path, flow, sample=moved, keys=("alt+4",))
 
@@ -106,7 +119,9 @@ def test_retire_and_pin_are_one_key_each(tmp_path: Path, moved: Path) -> None:
     drive(tmp_path, flow, sample=moved, keys=("alt+4",))
 
 
-def test_people_are_merged_split_and_named(tmp_path: Path, tui_sample: Path) -> None:
+def test_people_are_named_split_and_merged_and_a_wrong_name_is_said_in_the_dialog(
+    tmp_path: Path, tui_sample: Path
+) -> None:
     def names(app: LocalMemApp) -> list[str]:
         return [one.person.name for one in app.memory.people()]
 
@@ -119,21 +134,11 @@ def test_people_are_merged_split_and_named(tmp_path: Path, tui_sample: Path) -> 
         await fill_in(app, pilot, new="Jo", sessions="1, 2")
         assert set(names(app)) == {*before, "Jo"}
         await press(app, pilot, "m")
-        await fill_in(app, pilot, other="Jo")
-        assert set(names(app)) == set(before)
-
-    drive(tmp_path, flow, sample=tui_sample, keys=("alt+4",))
-
-
-def test_a_wrong_name_is_said_in_the_dialog_which_stays_open(
-    tmp_path: Path, tui_sample: Path
-) -> None:
-    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        await press(app, pilot, "m")
         await fill_in(app, pilot, other="Nobody at all")
         assert isinstance(app.screen, FormDialog)
         assert "Nobody at all" in shown(app)
-        await press(app, pilot, "escape")
+        await fill_in(app, pilot, other="Jo")
         assert isinstance(app.screen, PeopleScreen)
+        assert set(names(app)) == set(before)
 
     drive(tmp_path, flow, sample=tui_sample, keys=("alt+4",))

@@ -23,7 +23,7 @@ from localmem.testing import FixedModels, build_memory
 
 Flow = Callable[[LocalMemApp, Pilot[None]], Coroutine[None, None, None]]
 
-_PATIENCE_S = 60.0
+_PATIENCE_S = 240.0
 _IDLE_S = 2.0
 """The file stays open so long after a use, as `localmem tui` has it."""
 _KEYS = {" ": "space", "?": "question_mark", ".": "full_stop"}

@@ -7,7 +7,15 @@ from localmem_tui.inks import Inks
 from rich.text import Text
 
 from localmem.participants.known import describe_item, period_words, subject_words
-from localmem.types import Correction, Item, ItemSources, ItemState, PeopleChange, PersonView
+from localmem.types import (
+    Correction,
+    Item,
+    ItemSources,
+    ItemState,
+    PeopleChange,
+    PersonaSnapshot,
+    PersonView,
+)
 from localmem.wording import counted
 
 
@@ -42,6 +50,12 @@ def item_line(item: Item, inks: Inks) -> Text:
         (wording.flat(describe_item(item)), inks.plain),
         (f"  {', '.join(marks)}", inks.dim),
     )
+
+
+def snapshot_line(snapshot: PersonaSnapshot, inks: Inks) -> Text:
+    """The head of an aspect or topic in a list."""
+    told = f"  {snapshot.kind}, {counted(len(snapshot.lines), 'thing')}"
+    return Text.assemble((f" {wording.flat(snapshot.name)}", inks.head), (told, inks.dim))
 
 
 def sources_text(sources: ItemSources, inks: Inks) -> Text:

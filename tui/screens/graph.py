@@ -217,7 +217,7 @@ none says whose a thing is.
         self.run_job(
             "order",
             lambda job: self.memory.pin(number),
-            lambda history: self.app.notify(f"pinned: {history.subject}"),
+            lambda history: self.app.notify(f"pinned: {history.subject}", markup=False),
         )
 
     def action_forget(self) -> None:

@@ -128,7 +128,8 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
     def _repaired(self, report: WorkReport) -> None:
         self.app.notify(
             f"made {report.summaries_made:,} summaries and {report.vectors_made:,} vectors "
-            f"in {wording.duration(report.seconds)}"
+            f"in {wording.duration(report.seconds)}",
+            markup=False,
         )
         self.refresh_content()
 

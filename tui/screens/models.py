@@ -158,7 +158,7 @@ The models of the catalog: which are here, which are in use, which fit this mach
         self.app.push_screen(dialog, lambda words: self._told(words) if words else None)
 
     def _told(self, words: str) -> None:
-        self.app.notify(words)
+        self.app.notify(words, markup=False)
         self.refresh_content()
 
     def _draw(self, value: object, width: int) -> Sequence[Text]:

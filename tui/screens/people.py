@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from localmem_tui import wording
 from localmem_tui.inks import inks_of
-from localmem_tui.known import change_words, correction_words, item_line, person_text, sources_text
+from localmem_tui.known import (
+    change_words,
+    correction_words,
+    item_line,
+    person_text,
+    snapshot_line,
+    sources_text,
+)
 from localmem_tui.screens.base import PLACES, MemoryScreen
 from localmem_tui.screens.dialogs import Field, FormDialog
 from localmem_tui.screens.forget import ForgetDialog, choices_of
@@ -24,13 +32,43 @@ from localmem.participants.known import describe_item
 from localmem.types import (
     Item,
     ItemHistory,
+    ItemId,
     ItemSources,
+    Persona,
+    PersonaLine,
+    PersonaSnapshot,
     PersonOverview,
     PersonView,
     SessionId,
     SplitChoice,
 )
 from localmem.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing known, in words."""
+
+    id: ItemId
+    words: str
+
+
+def thing_of(value: object) -> Thing | None:
+    """What a row of the known things stands for; the first item of a persona's line."""
+    if isinstance(value, Item):
+        return Thing(value.id, describe_item(value))
+    if isinstance(value, PersonaLine) and value.item_ids:
+        return Thing(value.item_ids[0], value.text)
+    return None
+
+
+def persona_rows(persona: Persona) -> list[Row]:
+    """Aspects and topics, each with what it tells."""
+    rows: list[Row] = []
+    for snapshot in (*persona.aspects, *persona.topics):
+        rows.append(Row(snapshot, is_heading=True))
+        rows += [Row(line) for line in (*snapshot.descriptors, *snapshot.lines)]
+    return rows
 
 
 class PeopleScreen(MemoryScreen):
@@ -43,6 +81,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 - **Enter** goes to what is known; there the history of the thing under the cursor stands below
   it, with dates and reasons. **Enter** again opens the message that it rests on.
 - **F2** looks up what is known of a thing ("rent", "job"), with what no longer holds.
+- **F3** shows their persona: what is known by aspect and topic, or what holds again.
 - **c** says what is so instead, **r** lets a thing count no more, **p** pins it.
 - On a person: **m** makes two names one person, **s** makes one name two people (or takes a
   merge back), **a** gives one more name.
@@ -50,6 +89,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2,slash", "topic", "Look up", key_display="F2"),
+        Binding("f3", "persona", "Persona"),
         Binding("c", "correct", "Correct"),
         Binding("r", "retire", "Retire"),
         Binding("p", "pin", "Pin"),
@@ -72,6 +112,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 
     def on_mount(self) -> None:
         self._sources: ItemSources | None = None
+        self._shows_persona = False
         self.query_one("#history").border_title = "History"
         self.query_one("#everybody", Rows).focus()
         self.refresh_content()
@@ -95,17 +136,29 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 
     def _read_person(self) -> None:
         one = self.chosen_person
-        if one is not None:
-            name = str(one.person.id)
-            self.run_job("person", lambda job: self.memory.person(name), self._show_person)
+        if one is None:
+            return
+        name = str(one.person.id)
+        if self._shows_persona:
+            self.run_job(
+                "person",
+                lambda job: (self.memory.person(name), self.memory.persona(name)),
+                lambda found: self._show_known(found[0], persona_rows(found[1])),
+            )
+        else:
+            self.run_job(
+                "person",
+                lambda job: self.memory.person(name),
+                lambda view: self._show_known(view, [Row(item) for item in view.known]),
+            )
 
-    def _show_person(self, view: PersonView) -> None:
+    def _show_known(self, view: PersonView, known: Sequence[Row]) -> None:
         inks = inks_of(self.app)
         self.query_one("#who", Static).update(person_text(view, inks))
         rows = self.query_one("#known", Rows)
-        kept = rows.value
-        rows.set_rows([Row(item) for item in view.known], at=_same_item(kept))
-        if not view.known:
+        kept = thing_of(rows.value)
+        rows.set_rows(known, at=lambda value: kept is not None and thing_of(value) == kept)
+        if not known:
             self._sources = None
             self.query_one("#versions", Static).update(Text("nothing is known of them", inks.dim))
 
@@ -130,10 +183,15 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
     def action_topic(self) -> None:
         self.query_one("#topic", Input).focus()
 
+    def action_persona(self) -> None:
+        """What is known by aspect and topic, or what holds."""
+        self._shows_persona = not self._shows_persona
+        self._read_person()
+
     def _read_item(self) -> None:
-        item = self.chosen_item
-        if item is not None:
-            self.run_job("why", lambda job: self.memory.why(item.id), self._show_sources)
+        thing = self.chosen_thing
+        if thing is not None:
+            self.run_job("why", lambda job: self.memory.why(thing.id), self._show_sources)
 
     def _show_sources(self, sources: ItemSources) -> None:
         self._sources = sources
@@ -146,9 +204,8 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         return value if isinstance(value, PersonOverview) else None
 
     @property
-    def chosen_item(self) -> Item | None:
-        value = self.query_one("#known", Rows).value
-        return value if isinstance(value, Item) else None
+    def chosen_thing(self) -> Thing | None:
+        return thing_of(self.query_one("#known", Rows).value)
 
     # --- Keys -------------------------------------------------------------------------------
 
@@ -163,11 +220,11 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         if event.rows.id == "everybody":
             self.query_one("#known", Rows).focus()
             return
-        sources, item = self._sources, self.chosen_item
-        if sources is None or item is None or sources.item.id != item.id or not sources.messages:
+        sources, thing = self._sources, self.chosen_thing
+        if sources is None or thing is None or sources.item.id != thing.id or not sources.messages:
             return
         found = sources.messages[-1]
-        words = wording.query_words(describe_item(item))
+        words = wording.query_words(thing.words)
         screen = ReaderScreen(self.memory, found.session, at=found.message.id, words=words)
         self.app.push_screen(screen)
 
@@ -182,12 +239,12 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 
     def action_correct(self) -> None:
         """Say what is so, instead of the thing under the cursor or of what it is about."""
-        item = self.chosen_item if self.focused is self.query_one("#known", Rows) else None
-        shown = f"instead of: {describe_item(item)}" if item else "what is so, in a sentence"
+        thing = self.chosen_thing if self.focused is self.query_one("#known", Rows) else None
+        shown = f"instead of: {thing.words}" if thing else "what is so, in a sentence"
         field = Field("text", shown, placeholder="I live in Bergen. / Ana works at Globex.")
 
         def correct(lines: dict[str, str]) -> str:
-            done = self.memory.correct(lines["text"], instead_of=item.id if item else None)
+            done = self.memory.correct(lines["text"], instead_of=thing.id if thing else None)
             return correction_words(done)
 
         self._ask_for("Correct", [field], correct)
@@ -201,15 +258,15 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         self._order(self.memory.pin, "pinned")
 
     def _order(self, order: Callable[..., ItemHistory], done: str) -> None:
-        item = self.chosen_item
-        if item is None:
+        thing = self.chosen_thing
+        if thing is None:
             return
 
         def told(history: ItemHistory) -> None:
             self.refresh_content()
-            self.app.notify(f"{done}: {history.subject}")
+            self.app.notify(f"{done}: {history.subject}", markup=False)
 
-        self.run_job("order", lambda job: order(item.id), told)
+        self.run_job("order", lambda job: order(thing.id), told)
 
     def action_merge(self) -> None:
         """Make two names one person."""
@@ -279,7 +336,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         def told(words: str | None) -> None:
             if words:
                 self.refresh_content()
-                self.app.notify(words)
+                self.app.notify(words, markup=False)
 
         dialog = FormDialog(title, fields, action, explanation=explanation)
         self.app.push_screen(dialog, told)
@@ -304,7 +361,12 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         ]
 
     def _draw_item(self, value: object, width: int) -> Sequence[Text]:
-        return [item_line(value, inks_of(self.app))] if isinstance(value, Item) else ()
+        inks = inks_of(self.app)
+        if isinstance(value, PersonaSnapshot):
+            return [snapshot_line(value, inks)]
+        if isinstance(value, PersonaLine):
+            return [Text(f"   {wording.flat(value.text)}", inks.plain)]
+        return [item_line(value, inks)] if isinstance(value, Item) else ()
 
 
 def session_numbers(text: str) -> tuple[SessionId, ...]:
@@ -332,12 +394,5 @@ def _same_person(kept: object) -> Callable[[object], bool]:
             and isinstance(other, PersonOverview)
             and kept.person.id == other.person.id
         )
-
-    return is_same
-
-
-def _same_item(kept: object) -> Callable[[object], bool]:
-    def is_same(other: object) -> bool:
-        return isinstance(kept, Item) and isinstance(other, Item) and kept.id == other.id
 
     return is_same

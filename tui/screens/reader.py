@@ -80,7 +80,9 @@ This is one session. The message you came for is marked with ▶.
     def fail(self, error: LocalMemError) -> None:
         """A session that is gone has nothing left to show."""
         if isinstance(error, RecordNotFoundError):
-            self.app.notify("this session is no longer in the memory", severity="warning")
+            self.app.notify(
+                "this session is no longer in the memory", severity="warning", markup=False
+            )
             self.dismiss()
         else:
             super().fail(error)

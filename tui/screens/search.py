@@ -8,6 +8,7 @@ from datetime import date
 from typing import ClassVar
 
 from localmem_tui import wording
+from localmem_tui.calm import loading
 from localmem_tui.inks import inks_of
 from localmem_tui.screens.base import PLACES, MemoryScreen
 from localmem_tui.screens.forget import ForgetDialog, choices_of
@@ -81,15 +82,20 @@ Type: what is found appears as you go, with the words you typed lit.
     def on_mount(self) -> None:
         self.query_one("#query", Input).focus()
         self.refresh_content()
+        self.call_after_refresh(self._begin_ready)  # the index is read after the first picture
+
+    def _begin_ready(self) -> None:
         self.run_job("ready", lambda job: self._get_ready(), self._offer_names)
 
     def _get_ready(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names and sources for the filters; loads what the first search would wait for."""
-        people = tuple(one.person.name for one in self.memory.people())
+        people = self.memory.people()
+        names = tuple(one.person.name for one in people)
         sources = tuple(sorted({one.source for one in self.memory.sessions()}))
-        if people:
-            self.memory.search(people[0], k=1)
-        return people, sources
+        with loading(sum(one.messages for one in people)):
+            for name in names[:1] * 2:  # the second search of a memory takes it to hand
+                self.memory.search(name, k=1)
+        return names, sources
 
     def _offer_names(self, found: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
         for name, offered in zip(("who", "source"), found, strict=True):

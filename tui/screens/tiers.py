@@ -128,7 +128,7 @@ first. **Long term** are the wishes of the owner, in their own words.
             words = f"{placed} placed, {report.founded:,} founded an episode"
             if not report.pages and report.open_messages:
                 words = f"messages have no vector yet: {PLACES['Health']} shows how to make them"
-            self.app.notify(words)
+            self.app.notify(words, markup=False)
             self.refresh_content()
 
         self.run_job(
