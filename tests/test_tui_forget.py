@@ -18,7 +18,7 @@ async def open_dialog(app: LocalMemApp, pilot: Pilot[None]) -> ForgetDialog:
     await press(app, pilot, "x")
     dialog = app.screen
     assert isinstance(dialog, ForgetDialog)
-    await until(pilot, lambda: "would go" in shown(app), "no plan is shown")
+    await until(pilot, lambda: "would go:" in shown(app), "no plan is shown")
     return dialog
 
 

@@ -95,7 +95,7 @@ def test_help_and_forgetting_look_as_they_did(tmp_path: Path) -> None:
         await press(app, pilot, "f1")
         _check(app, "help-80x24")
         await press(app, pilot, "escape", "escape", "down", "x")
-        await until(pilot, lambda: "would go" in shown(app))
+        await until(pilot, lambda: "would go:" in shown(app))
         _check(app, "forget-80x24")
 
     home = tmp_path / "home"

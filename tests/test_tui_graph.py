@@ -105,7 +105,7 @@ def test_what_is_tied_can_be_pinned_and_its_message_forgotten(tmp_path: Path, mo
         await put_cursor(app, pilot, NodeKind.MESSAGE, "Bergen")
         await press(app, pilot, "x")
         assert isinstance(app.screen, ForgetDialog)
-        await until(pilot, lambda: "would go" in shown(app))
+        await until(pilot, lambda: "would go:" in shown(app))
         await pilot.press("y")
         await until(pilot, lambda: "forgotten:" in shown(app))
         await press(app, pilot, "escape")

@@ -118,7 +118,7 @@ def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Pat
         await press(app, pilot, "x")
         dialog = app.screen
         assert isinstance(dialog, ForgetDialog)
-        await until(pilot, lambda: "would go" in shown(app))
+        await until(pilot, lambda: "would go:" in shown(app))
         assert app.memory.stats().messages == 354
         await pilot.press("y")
         await until(pilot, lambda: "forgotten:" in shown(app))
