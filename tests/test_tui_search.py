@@ -138,7 +138,7 @@ def test_it_is_usable_at_every_size(
 
 
 def test_what_a_large_memory_loads_stays_out_of_garbage_collection() -> None:
-    frozen = gc.get_freeze_count()
+    frozen, thresholds = gc.get_freeze_count(), gc.get_threshold()
     try:
         with loading(100):
             assert gc.isenabled()
@@ -147,5 +147,7 @@ def test_what_a_large_memory_loads_stays_out_of_garbage_collection() -> None:
             assert not gc.isenabled()
         assert gc.isenabled()
         assert gc.get_freeze_count() > frozen
+        assert gc.get_threshold() > thresholds
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)

@@ -25,7 +25,7 @@ from textual.strip import Strip
 Draw = Callable[[object, int], Sequence[Text]]
 """(value, width in cells) -> the row's lines, none wider than that."""
 
-_MOST_DRAWN = 2_000
+_MOST_DRAWN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self._cursor: int | None = None
         self._drawn: dict[tuple[int, int], list[Strip]] = {}
         self._pen = drawing_console()
+        self._base: Style | None = None
 
     # --- What stands in it ------------------------------------------------------------------
 
@@ -132,15 +133,22 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         line = y + int(self.scroll_offset.y)
         width = self._width
         if line >= self._offsets[-1]:
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(self.size.width, self._ground)
         place = bisect_right(self._offsets, line) - 1
         strips = self._strips(place, width)
         strip = strips[min(line - self._offsets[place], len(strips) - 1)]
-        base = self.rich_style
+        base = self._ground
         if place == self._cursor:
             name = "rows--cursor" if self.has_focus else "rows--cursor-blurred"
             base += self.get_component_rich_style(name, partial=True)
         return strip.adjust_cell_length(width).apply_style(base)
+
+    @property
+    def _ground(self) -> Style:
+        """What all lines stand on; working it out takes longer than drawing a line."""
+        if self._base is None:
+            self._base = self.rich_style
+        return self._base
 
     def _strips(self, place: int, width: int) -> list[Strip]:
         key = (place, width)
@@ -243,4 +251,5 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         """A new theme has other inks."""
         self._drawn.clear()
+        self._base = None
         super().notify_style_update()
