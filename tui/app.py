@@ -112,7 +112,9 @@ class LocalMemApp(App[None]):
         try:
             self.memory.keep_theme("dark" if is_dark else "light")
         except LocalMemError as error:
-            self.notify(f"{error.message}\n{error.hint}", severity="warning", markup=False)
+            for screen in self.screen_stack:
+                if isinstance(screen, MemoryScreen):
+                    screen.fail(error)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every screen, every key of the one that is shown, and Textual's own commands."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 _LARGE = 20_000
 """Messages. What a smaller memory loads is collected too fast to be felt."""
-_RARELY = (20_000, 50, 1_000)
+_RARELY = (5_000, 10, 1_000)
 """A small collection after so many new objects, a larger one after so many small ones, a full one
 after so many of these: hardly ever."""
 
