@@ -76,6 +76,7 @@ from localmem.types.layers import (
     UnreadReply,
 )
 from localmem.types.messages import (
+    OWN_CHAT,
     ConversationKind,
     Granularity,
     Message,
@@ -109,6 +110,7 @@ from localmem.types.personas import (
     PersonaSnapshot,
     WorkingState,
 )
+from localmem.types.talking import RecentPage
 from localmem.types.tiers import (
     ConsolidateReport,
     EpisodeOverview,
@@ -140,6 +142,7 @@ from localmem.types.upkeep import (
 )
 
 __all__ = [
+    "OWN_CHAT",
     "Answer",
     "AnswerType",
     "Attitude",
@@ -221,6 +224,7 @@ __all__ = [
     "Provenance",
     "QueueState",
     "QueueStatus",
+    "RecentPage",
     "ResolvedDate",
     "Role",
     "Ruling",
