@@ -44,15 +44,14 @@ class Sitting:
     store: Store
     gap: timedelta
     talk_id: str = ""
-    title: str = ""
     number: ImportId | None = None
     said: int = 0
 
     def hear(self, text: str, at: datetime) -> Message:
-        """Store what the owner says."""
-        if not self.title:
-            self.title = " ".join(text.split()[:_TITLE_WORDS])
-        return self._stored(ImportedMessage(self._next_id(at), Role.USER, "", text, at))
+        """Store what the owner says; its first words are the title of a new conversation."""
+        title = "" if self.talk_id else " ".join(text.split()[:_TITLE_WORDS])
+        told = ImportedMessage(self._next_id(at), Role.USER, "", text, at)
+        return self._stored(told, title=title)
 
     def reply(self, answer: Answer, at: datetime) -> Message:
         """Store a reply with what it rests on."""
@@ -70,10 +69,12 @@ class Sitting:
         self.said += 1
         return f"{self.number}-{self.said}"
 
-    def _stored(self, told: ImportedMessage, cited: Sequence[MessageId] = ()) -> Message:
+    def _stored(
+        self, told: ImportedMessage, *, title: str = "", cited: Sequence[MessageId] = ()
+    ) -> Message:
         assert self.number is not None  # noqa: S101  # `_next_id` made it, for the type checker
         conversation = ImportedConversation(
-            OWN_CHAT, self.talk_id, self.title, ConversationKind.ASSISTANT, (told,)
+            OWN_CHAT, self.talk_id, title, ConversationKind.ASSISTANT, (told,)
         )
         number = self.store.add_said(self.number, conversation, gap=self.gap, cited=cited)
         (message,) = self.store.messages([number])
