@@ -32,7 +32,7 @@ class Screen(io.StringIO):
 class Keyboard(Screen):
     """Standard input of a terminal; a line that is Ctrl-C interrupts."""
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]  # as StringIO
         line = super().readline()
         if line == "^C\n":
             os.kill(os.getpid(), signal.SIGINT)
@@ -141,9 +141,9 @@ def test_a_pipe_ends_at_a_failure_and_a_terminal_goes_on(
 def test_a_reply_is_streamed_and_stands_there_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opens(monkeypatch, path, ScriptedLlm(["a blue boat"]))
-    shown, _ = typed(monkeypatch, "My boat is a blue boat.\nWhat boat is it?\n/quit\n")
-    assert shown.count("a blue boat\n") == 1
+    opens(monkeypatch, path, ScriptedLlm(["in Bergen"]))
+    shown, _ = typed(monkeypatch, "My boat lies in Bergen.\nWhere does my boat lie?\n/quit\n")
+    assert sum(line.endswith("> in Bergen") for line in shown.splitlines()) == 1
     assert shown.count("> ") == 3
 
 
@@ -152,21 +152,21 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_was_said(
 ) -> None:
     def interrupted(call: LlmCall) -> str:
         os.kill(os.getpid(), signal.SIGINT)
-        return "a blue boat"
+        return "in Bergen"
 
-    opens(monkeypatch, path, ScriptedLlm([interrupted, "a blue boat"]))
+    opens(monkeypatch, path, ScriptedLlm([interrupted, "in Bergen"]))
     before = signal.getsignal(signal.SIGINT)
-    asked = "What boat is it?\n"
-    shown, errors = typed(monkeypatch, f"My boat is a blue boat.\n{asked}{asked}")
+    asked = "Where does my boat lie?\n"
+    shown, errors = typed(monkeypatch, f"My boat lies in Bergen.\n{asked}{asked}")
     assert "stopped; what you said is kept" in errors
-    assert shown.count("a blue boat\n") == 1
+    assert sum(line.endswith("> in Bergen") for line in shown.splitlines()) == 1
     assert signal.getsignal(signal.SIGINT) == before
     with build_memory(path) as memory:
         said = [(one.role, one.text) for one in memory.store.shown_messages()]
     assert said[2:] == [
         (Role.USER, asked.strip()),
         (Role.USER, asked.strip()),
-        (Role.REPLY, "a blue boat"),
+        (Role.REPLY, "in Bergen"),
     ]
 
 
