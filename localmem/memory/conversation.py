@@ -18,7 +18,7 @@ from localmem.memory.asking import Asking, Query, Question
 from localmem.ports import Clock
 from localmem.recall.acknowledge import Told, acknowledge, replaced_by
 from localmem.recall.follow_up import standalone
-from localmem.recall.said import parted
+from localmem.recall.said import Spoken, parted
 from localmem.store import Store
 from localmem.tiers.shortterm import ShortTerm
 from localmem.types import (
@@ -47,15 +47,18 @@ class Conversation:
         clock: Clock,
         sitting: Sitting,
         term: ShortTerm,
+        embed: Callable[[], None],
         settle: Callable[[], None],
         place: Callable[[], None],
     ) -> None:
-        """`settle` makes what a new message needs to be found, `place` puts pages into episodes."""
+        """`embed` makes vectors of new messages, `settle` all that they need to be found and known
+        of; `place` puts pages into episodes."""
         self._store = store
         self._asking = asking
         self._clock = clock
         self._sitting = sitting
         self._term = term
+        self._embed = embed
         self._settle = settle
         self._place = place
         self._has_left = False
@@ -100,11 +103,16 @@ class Conversation:
         with self._store.lingering():
             recent = self.pages
             said = self._sitting.hear(text.strip(), self._clock.now())
-            self._settle()
+            spoken = parted(said.text)
+            if spoken.told:
+                self._settle()
+            else:
+                self._embed()
             page = RecentPage((said,))
             try:
                 answer = self._answered(
                     said,
+                    spoken,
                     Question(
                         said.text,
                         self._clock.now(),
@@ -129,9 +137,8 @@ class Conversation:
         if self._sitting.said:
             self._place()
 
-    def _answered(self, said: Message, question: Question) -> Answer:
+    def _answered(self, said: Message, spoken: Spoken, question: Question) -> Answer:
         """The answer to what was asked; where nothing was, that it is noted."""
-        spoken = parted(said.text)
         if spoken.asked:
             told = (spoken.told,) if spoken.told else ()
             return self._asking.ask(

@@ -57,6 +57,7 @@ class Talking:
             clock=self._clock,
             sitting=sitting,
             term=term,
+            embed=self._upkeep.embed_new,
             settle=self._upkeep.take_in_few,
             place=self._place_few,
         )

@@ -125,6 +125,10 @@ class Upkeep:
 
         derive_layer0(self.store)
         derive_items(self.store)
+        self.embed_new()
+
+    def embed_new(self) -> None:
+        """Vectors for a few new messages; a memory without an embedder gets the one in use."""
         if self.store.active_embedder() is None:
             try:
                 self.models.memory_embedder()
