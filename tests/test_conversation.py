@@ -284,7 +284,8 @@ def test_a_deep_question_knows_the_conversation_too(with_model: Memory, llm: Scr
         talk.say("My sheep Dora eats clover all day.")
         answer = talk.say("What does Dora eat?", depth=Depth.DEEP)
     assert answer.text == "clover"
-    assert [one.quote for one in answer.citations] == ["My sheep Dora eats clover all day."]
+    (cited,) = answer.citations
+    assert cited.quote == cited.session_title == "My sheep Dora eats clover all day."
     assert f"{OWN_CHAT}: Noted." in llm.history[-1].messages[-1].content
 
 

@@ -161,12 +161,15 @@ class Asking:
         )
         if question.on_found is not None:
             question.on_found(settled.result)
+        beside = recent_beside(self.store, question.recent)
+        asked = Asked.from_search(settled.result, question.moment)
         asked = replace(
-            Asked.from_search(settled.result, question.moment),
+            asked,
+            titles={**beside.titles, **asked.titles},
             people=_people(settled.result),
             remarks=settled.remarks,
             known=settled.extract,
-            beside=recent_beside(self.store, question.recent),
+            beside=beside,
         )
         asked = replace(asked, notices=(*asked.notices, *leaning))
         with self.turns.question(), self.models.lock:

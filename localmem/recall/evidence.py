@@ -8,14 +8,14 @@ scores decides what is dropped, and what is dropped is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from localmem.dates import annotate, describe_day
 from localmem.entities import content_words
 from localmem.tiers.wishes import told_within
-from localmem.types import Evidence, LastingEntry, Message
+from localmem.types import Evidence, LastingEntry, Message, SessionId
 
 OPEN_FENCE = "<memory>"
 CLOSE_FENCE = "</memory>"
@@ -36,13 +36,15 @@ class Beside:
 
     `recent` are the messages of the last pages of the running conversation, replies included, in
     the order in which they were said: they are always shown. `sources` is what an answer may rest
-    on because of them: what the owner said in them, and what the replies rest on. `wishes` are the
-    owner's standing wishes that are near to the question, the nearest first.
+    on because of them: what the owner said in them, and what the replies rest on; `titles` are
+    those of their sessions. `wishes` are the owner's standing wishes that are near to the question,
+    the nearest first.
     """
 
     recent: tuple[Evidence, ...] = ()
     sources: tuple[Evidence, ...] = ()
     wishes: tuple[LastingEntry, ...] = ()
+    titles: Mapping[SessionId, str] = field(default_factory=dict)
 
     def joined(self, found: Sequence[Evidence]) -> list[Evidence]:
         """The evidence that was found (best first), then the sources that are not among it."""

@@ -23,6 +23,7 @@ def recent_beside(store: Store, pages: Sequence[RecentPage]) -> Beside:
     with store.reading():
         left = store.messages_left(list(dict.fromkeys((*said, *cited))))
         dates = store.dates_of(list(left))
+        sessions = store.sessions_of(list({message.session_id for message in left.values()}))
 
     def shown(message: Message) -> Evidence:
         return Evidence(message, dates.get(message.id, ()), 0.0)
@@ -30,4 +31,8 @@ def recent_beside(store: Store, pages: Sequence[RecentPage]) -> Beside:
     recent = [shown(left[number]) for number in said if number in left]
     told = [one for one in recent if is_evidence(one.message, OWN_CHAT)]
     behind = dict.fromkeys(n for n in cited if n in left and n not in said)
-    return Beside(tuple(recent), (*reversed(told), *(shown(left[n]) for n in behind)))
+    return Beside(
+        recent=tuple(recent),
+        sources=(*reversed(told), *(shown(left[number]) for number in behind)),
+        titles={session.id: session.title for session in sessions},
+    )

@@ -88,7 +88,12 @@ def answer_deeply(
     notes = _notes(bench, models, items).with_sources(asked.beside.sources)
     draft = asked.draft if bench.switches.draft else ""
     writer = Writer(
-        bench, _titles(bench), models.answer, options.on_token, models.reasons, asked.beside
+        bench,
+        {**asked.beside.titles, **_titles(bench)},
+        models.answer,
+        options.on_token,
+        models.reasons,
+        asked.beside,
     )
     return _finished(asked, bench, writer.write(notes, draft))
 
