@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
 
 from localmem.errors import StaleIndexError, UsageError
+from localmem.index.blob import pack, unpack
 from localmem.index.fusion import load_weights
 from localmem.recall.retrieve import MODES, Retriever
+from localmem.recall.snapshots import rows_from_bytes, rows_to_bytes
 from localmem.testing import HashEmbedder
 from localmem.types import (
     ConversationId,
@@ -249,6 +252,15 @@ def test_a_snapshot_finds_the_same() -> None:
         found = retriever.search("blue sofa", embed_query=vector, mode=mode)
         assert copy.search("blue sofa", embed_query=vector, mode=mode) == found
     assert copy.snapshot() == retriever.snapshot()
+
+
+def test_a_snapshot_from_before_own_conversations_holds_evidence_alone() -> None:
+    rows = [replace(row, is_evidence=row.asks) for row in filled()[0].corpus.rows]
+    arrays = unpack(rows_to_bytes(rows), kind="rows").arrays
+    before = {**arrays, "table": np.ascontiguousarray(arrays["table"][:, :12])}
+    old = rows_from_bytes(pack({"kind": "rows", "count": len(rows)}, before))
+    assert rows_from_bytes(rows_to_bytes(rows)) == rows
+    assert old == [replace(row, is_evidence=True) for row in rows] != rows
 
 
 def test_a_snapshot_with_vectors_of_another_embedder_is_stale() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from localmem.cli import (
+    chat,
     forgetting,
     graph,
     history,
@@ -34,6 +35,7 @@ app.command("import")(history.import_)
 app.add_typer(history.imports, name="imports")
 app.command("search")(questions.search)
 app.command("ask")(questions.ask)
+app.command("chat")(chat.chat)
 app.command("sessions")(history.sessions)
 app.command("show")(history.show)
 app.command("history")(knowing.history)

@@ -15,6 +15,7 @@ from localmem.cli.shared import (
     opened,
     output,
     parse_day,
+    parse_depth,
     parse_moment,
     print_json,
     progress_bar,
@@ -25,7 +26,7 @@ _IDLE_S = 2.0
 """The steps of one search open the file once between them, unless another program waits."""
 
 if TYPE_CHECKING:
-    from localmem.types import Budget, Depth, SearchFilter
+    from localmem.types import Budget, SearchFilter
 
 Participant = Annotated[
     str | None, typer.Option("--from", metavar="NAME", help="Only what this person said.")
@@ -118,7 +119,7 @@ def ask(
     with opened(context, idle_s=_IDLE_S) as memory, ThinkingLine() as status:
         answer = memory.ask(
             question,
-            depth=_depth(depth),
+            depth=parse_depth(depth),
             budget=_budget(steps, tokens, seconds),
             limits=limits,
             asked_at=moment,
@@ -168,17 +169,6 @@ def demo(context: typer.Context) -> None:
             answer = memory.ask(question, asked_at=asked_at())
             answer_view(console, answer, trace=False, streamed=False)
     messages().print("\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim")
-
-
-def _depth(name: str | None) -> Depth | None:
-    from localmem.errors import UsageError
-    from localmem.types import Depth
-
-    if name is None:
-        return None
-    if name not in tuple(Depth):
-        raise UsageError(f"--depth is '{name}'", hint="--depth instant, direct, deep or auto")
-    return Depth(name)
 
 
 def _budget(steps: int | None, tokens: int | None, seconds: float | None) -> Budget | None:

@@ -18,6 +18,7 @@ from localmem.types import (
     Finding,
     FoundMessage,
     ImportReport,
+    LastingEntry,
     Layer,
     MemoryStats,
     Message,
@@ -194,6 +195,8 @@ def answer_view(console: Console, answer: Answer, *, trace: bool, streamed: bool
         console.print(Text(plain(answer.text), style="bold"))
     for number, citation in enumerate(answer.citations, start=1):
         console.print(_citation_text(number, citation))
+    for wish in answer.wishes:
+        console.print(_wish_text(wish))
     _notices(console, answer.notices)
     if not answer.complete:
         console.print("stopped by the budget: this answer may be incomplete", style="yellow")
@@ -350,6 +353,20 @@ def _citation_text(number: int, citation: Citation) -> Text:
         f"“{_excerpt(citation.quote)}”",
         (plain(where), "dim"),
     )
+
+
+def _wish_text(wish: LastingEntry) -> Text:
+    said = f", {wish.last_said_at:%Y-%m-%d}" if wish.last_said_at is not None else ""
+    return Text(f"  your wish{said}: “{_excerpt(wish.text)}”", style="dim")
+
+
+def cited_messages(console: Console, cited: Sequence[Message]) -> None:
+    """The messages behind an answer, whole, with their sessions."""
+    for message in cited:
+        console.print(_message_text(message, ()))
+        console.print(f"localmem show {message.session_id}", style="dim")
+    if not cited:
+        console.print("no message stands behind it", style="dim")
 
 
 def _trace_view(console: Console, trace: Trace) -> None:

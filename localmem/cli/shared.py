@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from localmem.memory import Memory
-    from localmem.types import Progress, TraceStep
+    from localmem.types import Depth, Progress, TraceStep
 
 _T = TypeVar("_T")
 
@@ -176,6 +176,17 @@ def parse_day(text: str | None, *, option: str) -> date | None:
         raise UsageError(
             f"{option} is '{text}', want a day", hint=f"{option} 2026-03-31"
         ) from error
+
+
+def parse_depth(name: str | None) -> Depth | None:
+    """A depth by its name."""
+    from localmem.types import Depth
+
+    if name is None:
+        return None
+    if name not in tuple(Depth):
+        raise UsageError(f"--depth is '{name}'", hint="--depth instant, direct, deep or auto")
+    return Depth(name)
 
 
 def parse_moment(text: str | None, *, option: str) -> datetime | None:

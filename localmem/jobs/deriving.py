@@ -13,6 +13,7 @@ import numpy as np
 
 from localmem.dates import resolve
 from localmem.layers.extractive import summarise_turn
+from localmem.layers.source import without_replies
 from localmem.ports import Embedder, FloatMatrix
 from localmem.store import Store
 from localmem.types import Message, MessageId, ResolvedDate, StoredVectors, TurnSummary
@@ -34,7 +35,7 @@ def derive_layer0(store: Store, *, on_done: OnDone | None = None) -> int:
             return made
         summaries: list[TurnSummary] = []
         dates: dict[MessageId, tuple[ResolvedDate, ...]] = {}
-        for turn in turns:
+        for turn in map(without_replies, turns):
             found = {m.id: resolve(m.text, m.said_at, language=None) for m in turn}
             dates.update({number: spans for number, spans in found.items() if spans})
             summaries.append(summarise_turn(turn, found))

@@ -6,7 +6,7 @@ A hash changes exactly when something changes on which the layer depends. No mod
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from localmem.dates import describe, describe_day
@@ -84,17 +84,23 @@ class SessionSource:
 
 
 def load_source(store: Store, session_id: SessionId) -> SessionSource:
-    """The session as it is stored now.
+    """The session as it is stored now, without what this memory itself replied in it.
 
     Raises:
         RecordNotFoundError: there is no such session, or it shows no message.
     """
     with store.reading():
         session = store.session(session_id)
-        messages = store.session_messages(session_id)
+        messages = without_replies(store.session_messages(session_id))
         dates = store.dates_of([message.id for message in messages])
         seen = store.generation()
     return SessionSource(session, messages, dates, seen)
+
+
+def without_replies(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages without those that only repeat what was recalled; all where no other is left."""
+    own = tuple(one for one in messages if one.role is not Role.REPLY)
+    return own or tuple(messages)
 
 
 def stamp(message: Message) -> str:

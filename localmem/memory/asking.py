@@ -6,7 +6,7 @@ too (`recall.standing`). This module only puts the parts together for one questi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ from localmem.types import (
     Budget,
     ConversationKind,
     Depth,
+    MessageId,
+    RecentPage,
     SearchFilter,
     SearchResult,
     TraceStep,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
     from localmem.recall.finder import Finder
+    from localmem.recall.near_wishes import NearWishes
     from localmem.recall.own_words import OwnWords
     from localmem.recall.routing import Routes
     from localmem.recall.standing import Settled, Standing
@@ -43,18 +46,28 @@ _LAYER_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for, at which moment; None: as the configuration says."""
+    """What to look for, at which moment; None: as the configuration says.
+
+    `evidence_only` passes over what the memory itself replied to its owner or was only asked, and
+    `without` over these messages.
+    """
 
     text: str
     moment: datetime
     k: int | None = None
     mode: str | None = None
     limits: SearchFilter | None = None
+    evidence_only: bool = False
+    without: Collection[MessageId] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it was put, at which moment; None: as the configuration says."""
+    """A question as it was put, at which moment; None: as the configuration says.
+
+    `recent` are the last pages of the conversation that it is put in, `without` are the messages
+    that hold the question itself.
+    """
 
     text: str
     moment: datetime
@@ -62,6 +75,8 @@ class Question:
     budget: Budget | None = None
     limits: SearchFilter | None = None
     earlier: Sequence[str] = ()
+    recent: Sequence[RecentPage] = ()
+    without: Collection[MessageId] = ()
     on_found: Callable[[SearchResult], None] | None = None
     on_token: Callable[[str], None] | None = None
     on_step: Callable[[TraceStep], None] | None = None
@@ -82,6 +97,7 @@ class Asking:
 
     store: Store
     finder: Finder
+    wishes: NearWishes
     standing: Standing
     models: LoadedModels
     layers: Callable[[], Materialiser]
@@ -105,16 +121,19 @@ class Asking:
             most = query.k or self.config.search.results
             result = self.finder.search(
                 query.text,
-                k=most,
+                k=most + len(query.without),
                 mode=query.mode or usual,
                 limits=query.limits or SearchFilter(),
                 asked_at=query.moment,
+                evidence_only=query.evidence_only,
             )
+            result = _without(result, query.without, most)
             if query.mode is not None and query.mode != usual:
                 return Settled(result)  # asked for by name, to compare: as the mode ranks it
-            return self.standing.settled(
+            settled = self.standing.settled(
                 result, most=most, asked_at=query.moment, limits=query.limits
             )
+            return replace(settled, result=_without(settled.result, query.without, most))
 
     def ask(self, question: Question) -> Answer:
         """Answer a question, with citations; "not found" is an answer.
@@ -124,19 +143,33 @@ class Asking:
         """
         from localmem.recall.answer import Asked
         from localmem.recall.follow_up import standalone
+        from localmem.recall.recent import recent_beside
 
         text = standalone(question.text, question.earlier)
         leaning = (f"understood as: {text}",) if text != question.text else ()
         question = replace(question, text=text)
         most = self.config.ask.evidence
-        settled = self.search(Query(question.text, question.moment, k=most, limits=question.limits))
+        settled = self.search(
+            Query(
+                question.text,
+                question.moment,
+                k=most,
+                limits=question.limits,
+                evidence_only=True,
+                without=question.without,
+            )
+        )
         if question.on_found is not None:
             question.on_found(settled.result)
+        beside = recent_beside(self.store, question.recent)
+        asked = Asked.from_search(settled.result, question.moment)
         asked = replace(
-            Asked.from_search(settled.result, question.moment),
+            asked,
+            titles={**beside.titles, **asked.titles},
             people=_people(settled.result),
             remarks=settled.remarks,
             known=settled.extract,
+            beside=beside,
         )
         asked = replace(asked, notices=(*asked.notices, *leaning))
         with self.turns.question(), self.models.lock:
@@ -165,7 +198,12 @@ class Asking:
         )
 
     def doors(
-        self, *, asked_at: datetime, limits: SearchFilter | None, routes: Routes | None = None
+        self,
+        *,
+        asked_at: datetime,
+        limits: SearchFilter | None,
+        routes: Routes | None = None,
+        without: Collection[MessageId] = (),
     ) -> Sources:
         """What a deep question may read of this memory."""
         from localmem.recall.deep.doors import open_doors
@@ -178,6 +216,7 @@ class Asking:
             limits=limits,
             mode=self.config.search.mode,
             routes=routes,
+            without=without,
             settle=lambda found, most: (
                 self.standing.settled(found, most=most, asked_at=asked_at, limits=limits).result
             ),
@@ -190,6 +229,9 @@ class Asking:
 
         wanted = question.depth or Depth(self.config.ask.depth)
         course = self._course(wanted, asked)
+        if course.depth is not Depth.INSTANT:
+            near = self.wishes.near(question.text)
+            asked = replace(asked, beside=replace(asked.beside, wishes=near))
         if course.depth is Depth.DEEP:
             return self._ask_deeply(question, asked)
         answer = answer_question(
@@ -234,10 +276,15 @@ class Asking:
             draft=before.text if before is not None and before.found else "",
             notices=(*asked.notices, *notices),
             spent_s=before.trace.seconds if before is not None else asked.search_seconds,
+            beside=asked.beside,
         )
         return answer_deeply(
             deep,
-            self.doors(asked_at=asked.asked_at, limits=question.limits or SearchFilter()),
+            self.doors(
+                asked_at=asked.asked_at,
+                limits=question.limits or SearchFilter(),
+                without=question.without,
+            ),
             DeepModels(**models, reasons=self.models.reasons()),
             DeepOptions(
                 self._spending(question),
@@ -255,6 +302,14 @@ class Asking:
 
     def _spending(self, question: Question) -> Budget:
         return question.budget or Budget(seconds=self.config.ask.seconds or None)
+
+
+def _without(result: SearchResult, ids: Collection[MessageId], most: int) -> SearchResult:
+    """The first `most` messages of a search that are none of these."""
+    if not ids:
+        return result
+    kept = [one for one in result.found if one.message.id not in ids]
+    return replace(result, found=tuple(kept[:most]))
 
 
 def _people(result: SearchResult) -> tuple[str, ...]:

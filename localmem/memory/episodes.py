@@ -13,8 +13,6 @@ from localmem.types import (
     EntryId,
     EpisodeId,
     EpisodeView,
-    LastingEntry,
-    LastingKind,
     LastingView,
     TiersView,
 )
@@ -48,21 +46,6 @@ class Episodes:
             most_messages=most,
             on_done=told.of("episodes", total, "messages"),
         )
-
-    def wishes(self, question: str, k: int) -> tuple[LastingEntry, ...]:
-        """The owner's wishes that are nearest to a question; the newest where no embedder is."""
-        from localmem.tiers.longterm import nearest
-
-        entries = [one for one in self.store.lasting() if one.kind is LastingKind.WISH]
-        if not entries:
-            return ()
-        model_id = self.store.active_embedder()
-        embedder = self.models.embedder_or_none(model_id) if model_id is not None else None
-        if embedder is None:
-            return tuple(reversed(entries))[:k]
-        rows = embedder.embed_passages([one.text for one in entries])
-        found = nearest(entries, rows, embedder.embed_query(question), k=k)
-        return tuple(entry for entry, _ in found)
 
     def view(self, most: int) -> TiersView:
         """What is where and why."""

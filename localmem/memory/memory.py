@@ -25,6 +25,7 @@ from localmem.memory.knowing import KnowingPeople
 from localmem.memory.local_time import SystemClock
 from localmem.memory.models import LoadedModels, ModelSource
 from localmem.memory.opened import OpenedSessions
+from localmem.memory.talking import Talking
 from localmem.memory.telling import OnProgress, Teller
 from localmem.memory.upkeep import Upkeep
 from localmem.memory.warming import WarmingUp
@@ -70,12 +71,13 @@ _LOOKED_AT = 60
 """Messages that are found for `own_words`; those of assistants among them are passed over."""
 
 
-class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
+class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
     """One memory. Safe for threads; several programs may have it open at once."""
 
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
         """Use `Memory.open`; this constructor is for programs that bring their own models."""
         from localmem.recall.finder import Finder
+        from localmem.recall.near_wishes import NearWishes
         from localmem.recall.standing import Standing
 
         self._store = store
@@ -98,9 +100,11 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
         self._warming = WarmingUp(
             store, self._models, lambda: self.layers, self._opened, self._turns
         )
+        self._wishes = NearWishes(store, self._models.embedder_or_none)
         self._asking = Asking(
             store=store,
             finder=finder,
+            wishes=self._wishes,
             standing=Standing(store, finder.fetched),
             models=self._models,
             layers=lambda: self.layers,
@@ -315,7 +319,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
             UsageError, RecordNotFoundError: as a search does.
         """
         moment = asked_at or self._clock.now()
-        query = Query(question, moment, k=_LOOKED_AT, limits=limits)
+        query = Query(question, moment, k=_LOOKED_AT, limits=limits, evidence_only=True)
         return self._asking.own_words(query, limit_tokens=limit_tokens, count_tokens=count_tokens)
 
     def doors(
@@ -411,7 +415,7 @@ class Memory(KeepingMessages, KnowingPeople, ServingFrontEnds):
 
     def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
         """How the owner said they want things done, as far as it bears on a question; as data."""
-        return self._episodes.wishes(question, k)
+        return self._wishes.nearest(question, k)
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""

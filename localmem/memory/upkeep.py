@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from localmem.errors import StoreError
+from localmem.errors import ModelNotFoundError, StoreError
 from localmem.memory.models import LoadedModels
 from localmem.memory.telling import OnProgress, Teller
 from localmem.ports import Embedder
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from localmem.recall.finder import Finder
 
 _log = logging.getLogger(__name__)
-_FEW_MESSAGES = 100
+FEW_MESSAGES = 100
 """So many get their vectors at once; more are left to `work`."""
 
 
@@ -115,6 +115,27 @@ class Upkeep:
         model_id = self.store.active_embedder()
         return self.models.embedder_or_none(model_id) if model_id is not None else None
 
+    def take_in_few(self) -> None:
+        """What a few new messages need to be found and known of: L0, items, vectors.
+
+        Without an embedder on this machine they are found by words alone; searches say so.
+        """
+        from localmem.jobs.deriving import derive_layer0
+        from localmem.jobs.remembering import derive_items
+
+        derive_layer0(self.store)
+        derive_items(self.store)
+        self.embed_new()
+
+    def embed_new(self) -> None:
+        """Vectors for a few new messages; a memory without an embedder gets the one in use."""
+        if self.store.active_embedder() is None:
+            try:
+                self.models.memory_embedder()
+            except ModelNotFoundError as error:
+                _log.info("no vectors are made: %s", error.message)
+        self.embed_few()
+
     def embed_few(self) -> None:
         """Vectors for a few new messages, where the memory has an embedder that is here."""
         from localmem.jobs.deriving import derive_vectors
@@ -122,7 +143,7 @@ class Upkeep:
         embedder = self.embedder_here()
         if embedder is None:
             return
-        if self.store.count_without_vectors(embedder.model_id) <= _FEW_MESSAGES:
+        if self.store.count_without_vectors(embedder.model_id) <= FEW_MESSAGES:
             derive_vectors(self.store, embedder)
 
     def embed_facts(self) -> None:

@@ -18,7 +18,7 @@ from localmem.ports import Llm
 from localmem.prompts import load_prompt
 from localmem.recall.citations import Support, find_support
 from localmem.recall.confirm import is_of_person
-from localmem.recall.evidence import ShownEvidence, show_evidence
+from localmem.recall.evidence import NOTHING_BESIDE, Beside, ShownEvidence, show_evidence
 from localmem.recall.extract import DateOption, Extract, date_options, extract_answer
 from localmem.recall.refusal import (
     NOT_FOUND,
@@ -36,6 +36,7 @@ from localmem.types import (
     Completion,
     Depth,
     Evidence,
+    LastingEntry,
     Layer,
     SearchResult,
     SessionId,
@@ -63,7 +64,8 @@ class Asked:
     themselves; by default they are told from the evidence. `notices` are what finding had to
     say; `search_seconds` is what it took, and counts towards the budget. `remarks` are lines to
     show below the messages: notes on them, a first guess. `known` is the answer where it is known
-    without reading: extraction gives way to it.
+    without reading: extraction gives way to it. `beside` is the running conversation and the
+    owner's wishes.
     """
 
     question: str
@@ -76,6 +78,12 @@ class Asked:
     search_seconds: float = 0.0
     remarks: str = ""
     known: Extract | None = None
+    beside: Beside = NOTHING_BESIDE
+
+    @property
+    def whole(self) -> Sequence[Evidence]:
+        """All that an answer may rest on: what was found, then what was just said."""
+        return self.beside.joined(self.evidence)
 
     @classmethod
     def from_search(cls, result: SearchResult, asked_at: datetime) -> Asked:
@@ -108,6 +116,7 @@ class _Outcome:
     completion_tokens: int = 0
     opened: Sequence[Evidence] = ()
     opened_tokens: int = 0
+    wishes: tuple[LastingEntry, ...] = ()
 
 
 class _OutOfTimeError(Exception):
@@ -150,24 +159,26 @@ def answer_question(
 
 def _answer_instantly(asked: Asked, outcome: _Outcome) -> None:
     began = time.perf_counter()
+    outcome.wishes = ()  # no model writes this answer
     if asked.known is not None:
         outcome.text, outcome.found = asked.known.text, asked.known.found
-        outcome.citations, outcome.opened = asked.known.citations, asked.evidence
+        outcome.citations, outcome.opened = asked.known.citations, asked.whole
         outcome.steps.append(_step("known", "", 0, began))
         return
+    evidence = asked.whole
     extract = extract_answer(
-        asked.question, asked.asked_at, asked.evidence, asked.titles, people=asked.people
+        asked.question, asked.asked_at, evidence, asked.titles, people=asked.people
     )
     outcome.text, outcome.found = extract.text or NOT_FOUND, extract.found
     outcome.citations = extract.citations
-    outcome.opened = asked.evidence
+    outcome.opened = evidence
     outcome.notices += extract.notices
-    opened = {one.message.id: one for one in asked.evidence}
+    opened = {one.message.id: one for one in evidence}
     cited = [(opened[c.message_id], c) for c in extract.citations]
     if outcome.found and not _is_about_another(asked, outcome, cited):
         fit = fit_by_person(asked.question, asked.evidence, asked.people)
         _refuse(outcome, told_of_another(fit))
-    outcome.steps.append(_step("extract", counted(len(asked.evidence), "message"), 0, began))
+    outcome.steps.append(_step("extract", counted(len(evidence), "message"), 0, began))
 
 
 # --- Direct -------------------------------------------------------------------------------
@@ -218,16 +229,25 @@ def _answer_directly(
     began = time.perf_counter()
     room, by_budget = reader.room_for_evidence(f"{prompt.text}\n{asked.remarks}\n{question}")
     shown = show_evidence(
-        asked.evidence, asked.question, limit_tokens=room, count_tokens=reader.llm.count_tokens
+        asked.evidence,
+        asked.question,
+        limit_tokens=room,
+        count_tokens=reader.llm.count_tokens,
+        beside=asked.beside,
     )
-    outcome.opened = [one.evidence for one in reversed(shown.messages)]
+    opened = [one.evidence for one in reversed(shown.messages)]
+    outcome.opened = asked.beside.joined([one for one in opened if asked.beside.may_cite(one)])
+    outcome.wishes = shown.wishes
     outcome.opened_tokens = reader.llm.count_tokens(shown.block) if shown.messages else 0
     outcome.steps.append(
         _step("show", counted(len(shown.messages), "message"), outcome.opened_tokens, began)
     )
+    if shown.wishes:
+        told = counted(len(shown.wishes), "wish", "wishes")
+        outcome.steps.append(_step("recall_wishes", told, shown.wish_tokens, began))
     _tell_dropped(outcome, shown, by_budget=by_budget)
-    if not asked.evidence:
-        outcome.text = NOT_FOUND
+    if not asked.whole:
+        outcome.text, outcome.wishes = NOT_FOUND, ()
         return
     if not shown.messages or reader.out_of_time:
         _fall_back(asked, outcome)
@@ -423,4 +443,5 @@ def _finished(
         ),
         complete=outcome.complete,
         notices=tuple(outcome.notices),
+        wishes=outcome.wishes,
     )

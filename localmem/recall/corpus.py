@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from localmem.recall.said import is_evidence
 from localmem.types import ConversationKind, Message, MessageId, ParticipantId, Role, Session
 
 Floats = NDArray[np.float32]
@@ -25,7 +26,8 @@ NO_DAY = np.iinfo(np.int64).min
 class CorpusRow:
     """What search needs to know of a message beside its words.
 
-    `day` is the calendar day on which it was said, as a proleptic ordinal, or None.
+    `day` is the calendar day on which it was said, as a proleptic ordinal, or None. `is_evidence`
+    is False for what the memory itself replied to its owner, and for what it was only asked.
     """
 
     message_id: MessageId
@@ -40,6 +42,7 @@ class CorpusRow:
     day: int | None
     length: int
     asks: bool
+    is_evidence: bool = True
 
     @classmethod
     def of(cls, message: Message, session: Session) -> CorpusRow:
@@ -57,6 +60,7 @@ class CorpusRow:
             day=message.said_at.date().toordinal() if message.said_at else None,
             length=len(message.text) + len(message.attachment_text),
             asks="?" in message.text[-100:],
+            is_evidence=is_evidence(message, session.source),
         )
 
 
@@ -72,6 +76,7 @@ class Corpus:
         self.log_lengths: Floats = np.log1p(np.array([r.length for r in self.rows], np.float32))
         self.asks = np.array([r.asks for r in self.rows], np.float32)
         self.from_person = np.array([r.role is Role.USER for r in self.rows], np.bool_)
+        self.is_evidence = np.array([r.is_evidence for r in self.rows], np.bool_)
         self.among_people = np.array(
             [r.kind is ConversationKind.PEOPLE for r in self.rows], np.bool_
         )

@@ -12,7 +12,7 @@ def choose_depth(asked: Asked, *, reads_well: bool, steers: bool = False) -> Dep
     INSTANT without evidence, or with a model that reads no better than extraction. DEEP where a
     model can lead a search (`steers`) and what was found does not seem enough. Else DIRECT.
     """
-    if not reads_well or not asked.evidence:
+    if not reads_well or not asked.whole:
         return Depth.INSTANT
     return Depth.DEEP if steers and not has_enough(asked) else Depth.DIRECT
 
@@ -24,7 +24,7 @@ def has_enough(asked: Asked) -> bool:
     from localmem.recall.deep.telling import is_sufficient, message_line
 
     question = understand(asked.question, asked.asked_at, asked.people or ())
-    lines = [message_line(one, question) for one in asked.evidence]
+    lines = [message_line(one, question) for one in asked.whole]
     return is_sufficient(lines, question, split_question(asked.question, 4))
 
 

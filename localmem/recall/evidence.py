@@ -8,22 +8,58 @@ scores decides what is dropped, and what is dropped is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from localmem.dates import annotate, describe_day
 from localmem.entities import content_words
-from localmem.types import Evidence, Message
+from localmem.tiers.wishes import told_within
+from localmem.types import Evidence, LastingEntry, Message, SessionId
 
 OPEN_FENCE = "<memory>"
 CLOSE_FENCE = "</memory>"
 LONGEST_MESSAGE = 700
 """Characters of one message that are shown; a longer one is cut around its best sentences."""
 
+MOST_WISH_TOKENS = 60
+"""What all wishes together may add to a prompt."""
+
 _FENCE = re.compile(r"<\s*(/?)\s*memory\s*>", re.IGNORECASE)
 _SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?…]+[\"'”’)]*(?=\s|$)|[。！？]|(?=\n)|$)")
 _CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What an answer is written with beside the evidence that was found for it.
+
+    `recent` are the messages of the last pages of the running conversation, replies included, in
+    the order in which they were said: they are always shown. `sources` is what an answer may rest
+    on because of them: what the owner said in them, and what the replies rest on; `titles` are
+    those of their sessions. `wishes` are the owner's standing wishes that are near to the question,
+    the nearest first.
+    """
+
+    recent: tuple[Evidence, ...] = ()
+    sources: tuple[Evidence, ...] = ()
+    wishes: tuple[LastingEntry, ...] = ()
+    titles: Mapping[SessionId, str] = field(default_factory=dict)
+
+    def joined(self, found: Sequence[Evidence]) -> list[Evidence]:
+        """The evidence that was found (best first), then the sources that are not among it."""
+        known = {one.message.id for one in found}
+        least = min((one.score for one in found), default=0.0)
+        added = [one for one in self.sources if one.message.id not in known]
+        return [*found, *(replace(one, score=least) for one in added)]
+
+    def may_cite(self, one: Evidence) -> bool:
+        """Whether an answer may rest on a message that was shown."""
+        shown_only = {page.message.id for page in self.recent}
+        return one.message.id not in shown_only - {source.message.id for source in self.sources}
+
+
+NOTHING_BESIDE = Beside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +73,16 @@ class ShownMessage:
 
 @dataclass(frozen=True, slots=True)
 class ShownEvidence:
-    """The block of evidence of a prompt. `dropped` counts messages that did not fit."""
+    """The block of evidence of a prompt. `dropped` counts messages that did not fit.
+
+    `wishes` are those that the block tells, `wish_tokens` what they take of it.
+    """
 
     messages: tuple[ShownMessage, ...]
     block: str
     dropped: int
+    wishes: tuple[LastingEntry, ...] = ()
+    wish_tokens: int = 0
 
 
 def show_evidence(
@@ -50,19 +91,36 @@ def show_evidence(
     *,
     limit_tokens: int,
     count_tokens: Callable[[str], int],
+    beside: Beside = NOTHING_BESIDE,
 ) -> ShownEvidence:
     """The best messages that fit `limit_tokens` as one fenced block, the best next to the question.
 
     Messages are given best first; from the end they are dropped until the block fits. The order
     was chosen on 36 development questions, too few to tell it from the order of time for sure.
+    The pages of a running conversation come last, and go only after all others; wishes come first.
     """
-    kept = list(evidence)
+    wishes = told_within(beside.wishes, MOST_WISH_TOKENS, count_tokens)
+    told = [unfenced(" ".join(line.split())) for _, line in wishes]
+    recent = list(beside.recent)
+    held = {one.message.id for one in recent}
+    kept = [one for one in evidence if one.message.id not in held]
+    total = len(kept) + len(recent)
     while True:
-        shown = _numbered(kept, question)
-        block = _block(shown)
-        if not kept or count_tokens(block) <= limit_tokens:
-            return ShownEvidence(tuple(shown), block, len(evidence) - len(kept))
-        kept.pop()
+        shown = _numbered([*reversed(recent), *kept], question)
+        block = _block(shown, told)
+        left = len(kept) + len(recent)
+        if not left or count_tokens(block) <= limit_tokens:
+            return ShownEvidence(
+                tuple(shown),
+                block,
+                total - left,
+                tuple(entry for entry, _ in wishes),
+                count_tokens("\n".join(told)) if told else 0,
+            )
+        if kept:
+            kept.pop()
+        else:
+            recent.pop(0)
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -92,8 +150,8 @@ def _numbered(evidence: Sequence[Evidence], question: str) -> list[ShownMessage]
     ]
 
 
-def _block(shown: Sequence[ShownMessage]) -> str:
-    return "\n".join([OPEN_FENCE, *_lines(shown), CLOSE_FENCE])
+def _block(shown: Sequence[ShownMessage], told: Sequence[str]) -> str:
+    return "\n".join([OPEN_FENCE, *told, *_lines(shown), CLOSE_FENCE])
 
 
 def _lines(shown: Sequence[ShownMessage]) -> Iterator[str]:

@@ -100,6 +100,7 @@ class _Asked:
     limits: SearchFilter
     asked_at: datetime
     routes: Routes
+    evidence_only: bool = False
 
 
 class Finder:
@@ -142,14 +143,17 @@ class Finder:
         limits: SearchFilter,
         asked_at: datetime,
         routes: Routes | None = None,
+        evidence_only: bool = False,
     ) -> SearchResult:
         """The best `k` messages, as `Memory.search` gives them. `routes` stands for the finder's.
+
+        `evidence_only` passes over what the memory itself replied to its owner or was only asked.
 
         Raises:
             UsageError, RecordNotFoundError, StoreError
         """
         started = time.perf_counter()
-        asked = _Asked(query, k, mode, limits, asked_at, routes or self._routes)
+        asked = _Asked(query, k, mode, limits, asked_at, routes or self._routes, evidence_only)
         with self._lock:
             found, notices, sessions_total = self._search(asked)
         return SearchResult(
@@ -214,7 +218,13 @@ class Finder:
             planned = self._plan(query, loaded)
             planned = planned if route is None else replace(planned, route=route)
             reached = neighbours(graph, planned, found, most)
-            hits = [Hit(number, score, "graph") for number, score in reached.items()]
+            corpus = loaded.retriever.corpus
+            places = corpus.places(list(reached)).tolist()
+            hits = [
+                Hit(number, score, "graph")
+                for place, (number, score) in zip(places, reached.items(), strict=True)
+                if corpus.is_evidence[place]
+            ]
             return self._found(hits, loaded.sessions)
 
     def fetched(
@@ -272,6 +282,7 @@ class Finder:
                 limits=limits,
                 question_dates=dates,
                 stage=chained(stages) if stages else None,
+                evidence_only=asked.evidence_only,
             )
             found = self._found(hits, loaded.sessions)
         notices = self._notices(loaded, embedded_by, mode)

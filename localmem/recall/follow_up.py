@@ -19,12 +19,12 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_QUESTION_WORDS = _set_of(
+QUESTION_WORDS = _set_of(
     "who what when where why how which whose whom wer was wann wo warum wie welche welcher welches "
     "wieviel quién qué cuándo dónde cómo cuál cuánto cuántos qui quoi quand où pourquoi comment "
     "quel quelle combien"
 )
-_ASKING = _QUESTION_WORDS | _set_of(
+_ASKING = QUESTION_WORDS | _set_of(
     "much many long old far often viele viel lange did do does is are was were will would can "
     "could should have has had habe hat hatte bin ist war"
 )
@@ -52,7 +52,7 @@ def standalone(question: str, earlier: Sequence[str]) -> str:
         return question
     before = earlier[-1]
     own = _words(_OPENING.sub("", question))
-    if not any(word in _QUESTION_WORDS for word in own):
+    if not any(word in QUESTION_WORDS for word in own):
         return f"{_ABOUT.sub('', before)} {question}"
     about = _about(before)
     return f"{question} (about: {about})" if about else question

@@ -139,11 +139,13 @@ class Retriever:
         limits: SearchFilter | None = None,
         question_dates: Sequence[ResolvedDate] = (),
         stage: Stage | None = None,
+        evidence_only: bool = False,
     ) -> list[Hit]:
         """The k best messages, best first, ties by the lower id. [] where nothing is evidence.
 
         `embed_query` is the question's unit vector; without it the fusion by words alone is used.
-        `stage` is put after the fusion of mode `learned`.
+        `stage` is put after the fusion of mode `learned`. `evidence_only` passes over what the
+        memory itself replied to its owner or was only asked.
 
         Raises:
             UsageError: no such mode, or `dense` without a vector.
@@ -164,6 +166,8 @@ class Retriever:
         else:
             scored = self._plain(view, base, query, mode)
         allowed = allowed_rows(view.corpus, limits or SearchFilter())
+        if evidence_only:
+            allowed &= view.corpus.is_evidence
         return best_hits(view.corpus, scored, allowed, mode, k)
 
     def measured(

@@ -12,7 +12,9 @@ from localmem.recall.corpus import CorpusRow
 from localmem.types import ConversationKind, MessageId, ParticipantId, Role
 
 _KIND = "rows"
-_COLUMNS = 12
+_COLUMNS = 13
+_OLD_COLUMNS = 12
+"""Of a snapshot from before there were conversations with the memory itself."""
 _NO_DAY = -1
 _ROLES = tuple(Role)
 _KINDS = tuple(ConversationKind)
@@ -36,6 +38,7 @@ def rows_to_bytes(rows: Sequence[CorpusRow]) -> bytes:
             _NO_DAY if r.day is None else r.day,
             r.length,
             int(r.asks),
+            int(r.is_evidence),
         ]
         for r in rows
     ]
@@ -73,6 +76,7 @@ def rows_from_bytes(snapshot: bytes) -> list[CorpusRow]:
             day=None if line[9] == _NO_DAY else line[9],
             length=line[10],
             asks=bool(line[11]),
+            is_evidence=len(line) <= _OLD_COLUMNS or bool(line[12]),
         )
         for line in arrays["table"].tolist()
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
-from localmem.store import item_erasing, layers, meta, tiers, tombstones, vectors, voices
+from localmem.store import item_erasing, layers, meta, talks, tiers, tombstones, vectors, voices
 from localmem.store.batches import id_set
 from localmem.types import ErasureReceipt
 
@@ -52,6 +52,7 @@ def erase_messages(connection: Connection, ids: NDArray[np.int64]) -> dict[str, 
         )
         counts |= item_erasing.erase(connection, those)
         counts |= tiers.erase(connection, those)
+        talks.erase(connection, those)
         counts["messages"] = delete(connection, "message", f"id IN {those}")
     return counts | sweep(connection)
 

@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError, UsageError
-from localmem.store import erasing, imports, reads, tombstones, voices
+from localmem.store import erasing, imports, reads, talks, tombstones, voices
 from localmem.store.batches import id_set
 from localmem.store.participants import find, names_of
 from localmem.types import (
@@ -59,7 +59,7 @@ class Doomed:
 
 
 def resolve(connection: Connection, target: ForgetTarget) -> Doomed:
-    """The messages that a target names.
+    """The messages that a target names, with the replies of this memory that rest on them.
 
     Raises:
         UsageError: it names nothing, or several people share the name.
@@ -77,7 +77,8 @@ def resolve(connection: Connection, target: ForgetTarget) -> Doomed:
         _of_person(connection, person),
         _of_import(connection, target.import_id),
     ]
-    return Doomed(np.unique(np.concatenate(parts)), person, target.import_id)
+    ids = talks.with_replies(connection, np.concatenate(parts))
+    return Doomed(ids, person, target.import_id)
 
 
 def forget_confirmed(connection: Connection, target: ForgetTarget, confirm: str) -> dict[str, int]:

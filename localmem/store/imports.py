@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import erasing, item_erasing, layers, meta, tiers
+from localmem.store import erasing, item_erasing, layers, meta, talks, tiers
 from localmem.types import ImportId, ImportProblem, ImportReport
 
 _LIST = """
@@ -83,7 +83,8 @@ def erase(connection: Connection, import_id: ImportId) -> dict[str, int]:
     """
     check(connection, import_id)
     shown_again = take_back_changes(connection, import_id)
-    counts = erasing.erase_messages(connection, messages_of(connection, import_id))
+    ids = talks.with_replies(connection, messages_of(connection, import_id))
+    counts = erasing.erase_messages(connection, ids)
     for name, count in shown_again.items():
         counts[name] += count
     return counts

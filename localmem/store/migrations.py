@@ -19,6 +19,7 @@ from localmem.store import (
     layers,
     meta,
     personas,
+    talks,
     tiers,
     tombstones,
     usage,
@@ -83,6 +84,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     personas.create_tables,
     tiers.create_tables,
     lasting.create_tables,
+    talks.create_tables,
 )
 """Step i brings a memory from version i to version i + 1."""
 

@@ -77,12 +77,17 @@ def messages(connection: Connection, ids: Sequence[MessageId]) -> tuple[Message,
     Raises:
         RecordNotFoundError: one of them is not stored.
     """
-    with id_set(connection, ids) as wanted:
-        found = {m.id: m for m in _messages(connection, f"WHERE id IN {wanted}")}
+    found = messages_left(connection, ids)
     missing = [number for number in ids if number not in found]
     if missing:
         raise RecordNotFoundError(f"there is no message {missing[0]}")
     return tuple(found[number] for number in ids)
+
+
+def messages_left(connection: Connection, ids: Sequence[MessageId]) -> Mapping[MessageId, Message]:
+    """Those of these messages that are stored."""
+    with id_set(connection, ids) as wanted:
+        return {m.id: m for m in _messages(connection, f"WHERE id IN {wanted}")}
 
 
 def known_source_ids(connection: Connection, source: str, source_id: str) -> frozenset[str]:

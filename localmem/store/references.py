@@ -28,6 +28,7 @@ _OTHER_NAMES = {
     "duplicate_of": "SELECT id FROM item",
     "ended_by": "SELECT id FROM message",
     "continues": "SELECT id FROM page",
+    "cited_id": "SELECT id FROM message",
 }
 """Columns whose name is not their table's."""
 

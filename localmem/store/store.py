@@ -14,6 +14,7 @@ from localmem.store.facade.items import ItemRows
 from localmem.store.facade.messages import MessageRows
 from localmem.store.facade.people import PeopleRows
 from localmem.store.facade.personas import PersonaRows
+from localmem.store.facade.talks import TalkRows
 from localmem.store.facade.tiers import TierRows
 
 
@@ -27,6 +28,7 @@ class Store(
     PersonaRows,
     TierRows,
     GraphRows,
+    TalkRows,
     IndexRows,
 ):
     """One memory file. Safe for threads; several processes may have one each at the same time.

@@ -7,6 +7,7 @@ it out. (FluxMem's reusable strategies; the patterns are ours.)
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -76,6 +77,21 @@ def entries_of(message: Message, first_id: int) -> list[LastingEntry]:
         )
         for number, wish in enumerate(wishes_of(message.text))
     ]
+
+
+def told_within(
+    entries: Sequence[LastingEntry], limit_tokens: int, count_tokens: Callable[[str], int]
+) -> tuple[tuple[LastingEntry, str], ...]:
+    """As many of the wishes, the nearest first, as a limit holds, each as evidence shows it.
+
+    A wish that is longer than what is left is passed over.
+    """
+    chosen: list[tuple[LastingEntry, str]] = []
+    for entry in entries:
+        lines = [*(line for _, line in chosen), as_told(entry)]
+        if count_tokens("\n".join(lines)) <= limit_tokens:
+            chosen.append((entry, lines[-1]))
+    return tuple(chosen)
 
 
 def as_told(entry: LastingEntry, when: datetime | None = None) -> str:

@@ -84,6 +84,7 @@ from localmem.types.layers import (
     UnreadReply,
 )
 from localmem.types.messages import (
+    OWN_CHAT,
     ConversationKind,
     Granularity,
     Message,
@@ -117,6 +118,7 @@ from localmem.types.personas import (
     PersonaSnapshot,
     WorkingState,
 )
+from localmem.types.talking import RecentPage
 from localmem.types.tiers import (
     ConsolidateReport,
     EpisodeOverview,
@@ -149,6 +151,7 @@ from localmem.types.upkeep import (
 )
 
 __all__ = [
+    "OWN_CHAT",
     "Answer",
     "AnswerType",
     "Attitude",
@@ -237,6 +240,7 @@ __all__ = [
     "Provenance",
     "QueueState",
     "QueueStatus",
+    "RecentPage",
     "ResolvedDate",
     "Role",
     "Ruling",

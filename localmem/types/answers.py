@@ -10,6 +10,7 @@ from enum import StrEnum
 from localmem.types.ids import MessageId, SessionId
 from localmem.types.layers import Layer
 from localmem.types.messages import Message, ResolvedDate
+from localmem.types.tiers import LastingEntry
 
 
 class Depth(StrEnum):
@@ -118,7 +119,8 @@ class Trace:
 class Answer:
     """An answer with its evidence. `found` False means: not found in this memory.
 
-    `complete` is False when the budget ran out first.
+    `complete` is False when the budget ran out first. `wishes` are those of the owner's standing
+    wishes that the language model was shown beside the evidence, as what they once said.
     """
 
     question: str
@@ -129,3 +131,4 @@ class Answer:
     trace: Trace
     complete: bool = True
     notices: tuple[str, ...] = ()
+    wishes: tuple[LastingEntry, ...] = ()

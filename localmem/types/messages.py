@@ -12,13 +12,20 @@ from localmem.types.ids import ConversationId, MessageId, ParticipantId, Session
 class Role(StrEnum):
     """Who a message comes from in its source's own terms.
 
-    In a chat among people every message has the role USER.
+    In a chat among people every message has the role USER. REPLY is what this memory itself said in
+    a conversation with its owner: it tells only what was recalled, so that it is never evidence,
+    and nothing is ever learned from it.
     """
 
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
     SYSTEM = "system"
+    REPLY = "reply"
+
+
+OWN_CHAT = "localmem"
+"""The source of the owner's conversations with the memory itself."""
 
 
 class ConversationKind(StrEnum):

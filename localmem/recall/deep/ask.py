@@ -22,6 +22,7 @@ from localmem.recall.deep.reasoned import written_notes
 from localmem.recall.deep.sources import Sources, tokens_of
 from localmem.recall.deep.state import State
 from localmem.recall.deep.writer import Writer, Written
+from localmem.recall.evidence import NOTHING_BESIDE, Beside
 from localmem.types import Answer, Budget, Depth, Evidence, Layer, SessionId, Trace
 
 
@@ -30,7 +31,8 @@ class DeepQuestion:
     """A question with its own time; `people` are the participants of chats among people.
 
     `draft` is an answer that was given before, not trusted. `notices` are what finding had to
-    say; `spent_s` is what was spent on the question before.
+    say; `spent_s` is what was spent on the question before. `beside` is for whoever writes the
+    answer alone; no step of the search sees it.
     """
 
     text: str
@@ -39,6 +41,7 @@ class DeepQuestion:
     draft: str = ""
     notices: tuple[str, ...] = ()
     spent_s: float = 0.0
+    beside: Beside = NOTHING_BESIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,16 @@ def answer_deeply(
     bench = _bench(asked, sources, models, options)
     _gather(bench, ModelPolicy() if models.controller is not None else RulePolicy())
     items = _items(bench, models)
-    notes = _notes(bench, models, items)
+    notes = _notes(bench, models, items).with_sources(asked.beside.sources)
     draft = asked.draft if bench.switches.draft else ""
-    writer = Writer(bench, _titles(bench), models.answer, options.on_token, models.reasons)
+    writer = Writer(
+        bench,
+        {**asked.beside.titles, **_titles(bench)},
+        models.answer,
+        options.on_token,
+        models.reasons,
+        asked.beside,
+    )
     return _finished(asked, bench, writer.write(notes, draft))
 
 
@@ -161,6 +171,7 @@ def _finished(asked: DeepQuestion, bench: Bench, written: Written) -> Answer:
         trace=_trace(bench),
         complete=written.complete and not state.stopped,
         notices=tuple(dict.fromkeys(notices)),
+        wishes=written.wishes,
     )
 
 

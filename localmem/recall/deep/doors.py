@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from localmem.layers.source import without_replies
 from localmem.participants.personas import persona_of
 from localmem.ports import LayerReader
 from localmem.recall.deep.sources import KnownLine, Sources
@@ -42,22 +43,37 @@ def open_doors(
     mode: str = "learned",
     settle: Callable[[SearchResult, int], SearchResult] | None = None,
     routes: Routes | None = None,
+    without: Collection[MessageId] = (),
 ) -> Sources:
     """Doors to a memory as it is asked at a time, within the limits of a search.
 
-    `settle` puts what holds before what held, among so many messages.
+    `settle` puts what holds before what held, among so many messages. `without` are messages that
+    hold the question itself; what the memory itself replied to its owner stays out anyway.
     """
     within = limits or SearchFilter()
 
     def search(query: str, most: int) -> Sequence[FoundMessage]:
         result = finder.search(
-            query, k=most, mode=mode, limits=within, asked_at=asked_at, routes=routes
+            query,
+            k=most + len(without),
+            mode=mode,
+            limits=within,
+            asked_at=asked_at,
+            routes=routes,
+            evidence_only=True,
+        )
+        result = replace(
+            result, found=tuple(one for one in result.found if one.message.id not in without)[:most]
         )
         return (settle(result, most) if settle is not None else result).found
 
     def messages(session_id: SessionId) -> Sequence[Evidence]:
         with store.reading():
-            said = store.session_messages(session_id)
+            said = [
+                one
+                for one in without_replies(store.session_messages(session_id))
+                if one.id not in without
+            ]
             dates = store.dates_of([message.id for message in said])
         return [Evidence(message, dates.get(message.id, ()), 0.0) for message in said]
 

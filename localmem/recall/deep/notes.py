@@ -15,6 +15,7 @@ from localmem.recall.deep.items import Item
 from localmem.recall.deep.reflect import best_lines
 from localmem.recall.deep.state import Line
 from localmem.recall.deep.telling import span_of
+from localmem.recall.evidence import Beside
 from localmem.types import AnswerType, Evidence, Layer, MessageId
 
 _MOST_CHANGES = 4
@@ -43,6 +44,14 @@ class OrganisedNotes:
     items: tuple[Item, ...] = ()
     hint: str = ""
     written: str = ""
+
+    def with_sources(self, added: Sequence[Evidence]) -> OrganisedNotes:
+        """The notes with more messages, after all others, where they are not among them."""
+        if not added:
+            return self
+        facts = Beside(sources=tuple(added)).joined(self.facts)
+        sources = Beside(sources=tuple(added)).joined(self.sources)
+        return replace(self, facts=tuple(facts), sources=tuple(sources))
 
     @property
     def remarks(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 
 from localmem.errors import GenerationError
 from localmem.ports import Llm
@@ -15,9 +16,9 @@ from localmem.prompts import Prompt, load_prompt
 from localmem.recall.deep.bench import Bench
 from localmem.recall.deep.meter import OutOfTimeError
 from localmem.recall.deep.notes import OrganisedNotes
-from localmem.recall.evidence import show_evidence
+from localmem.recall.evidence import NOTHING_BESIDE, Beside, show_evidence
 from localmem.recall.reply import plain_line
-from localmem.types import ChatMessage
+from localmem.types import ChatMessage, LastingEntry
 from localmem.wording import counted
 
 _NOTES_TOKENS = 400
@@ -25,10 +26,18 @@ _ANSWER_TOKENS = 160
 _ROOM_FOR_TEMPLATE = 160
 
 
+@dataclass(frozen=True, slots=True)
+class Reasoned:
+    """An answer with the wishes that were shown for it."""
+
+    text: str
+    wishes: tuple[LastingEntry, ...] = ()
+
+
 def written_notes(bench: Bench, llm: Llm, notes: OrganisedNotes) -> str:
     """The model's notes on the facts; "" where it failed or there was no time."""
     prompt = load_prompt("organise_notes")
-    messages = _shown(bench, llm, prompt, notes, _NOTES_TOKENS)
+    messages, _ = _shown(bench, llm, prompt, notes, _NOTES_TOKENS)
     began = time.perf_counter()
     reply = _said(bench, llm, messages, prompt, _NOTES_TOKENS) if messages else ""
     bench.note(
@@ -37,15 +46,17 @@ def written_notes(bench: Bench, llm: Llm, notes: OrganisedNotes) -> str:
     return "\n".join(line.strip() for line in reply.splitlines() if line.strip())
 
 
-def reasoned_answer(bench: Bench, llm: Llm, notes: OrganisedNotes, remarks: str) -> str | None:
+def reasoned_answer(
+    bench: Bench, llm: Llm, notes: OrganisedNotes, remarks: str, beside: Beside
+) -> Reasoned | None:
     """The answer of a reply in JSON; None where there is none that can be read."""
     prompt = load_prompt("answer_from_notes")
-    messages = _shown(bench, llm, prompt, notes, _ANSWER_TOKENS, remarks)
+    messages, wishes = _shown(bench, llm, prompt, notes, _ANSWER_TOKENS, remarks, beside)
     began = time.perf_counter()
     reply = _said(bench, llm, messages, prompt, _ANSWER_TOKENS) if messages else ""
     answer, why = _read(reply)
     bench.note("answer", why, answer or "none that can be read", began)
-    return answer
+    return None if answer is None else Reasoned(answer, wishes)
 
 
 def _shown(
@@ -55,18 +66,22 @@ def _shown(
     notes: OrganisedNotes,
     reply_tokens: int,
     remarks: str = "",
-) -> tuple[ChatMessage, ...]:
-    """The filled prompt; () where the evidence does not fit."""
+    beside: Beside = NOTHING_BESIDE,
+) -> tuple[tuple[ChatMessage, ...], tuple[LastingEntry, ...]]:
+    """The filled prompt with the wishes that it tells; () where the evidence does not fit."""
     question = bench.state.question.text
     fixed = llm.count_tokens(f"{prompt.text}\n{remarks}\n{question}")
     room = llm.context_tokens - fixed - reply_tokens - _ROOM_FOR_TEMPLATE
     left = bench.meter.tokens_left
     if left is not None:
         room = min(room, left - fixed - reply_tokens)
-    shown = show_evidence(notes.facts, question, limit_tokens=room, count_tokens=llm.count_tokens)
+    shown = show_evidence(
+        notes.facts, question, limit_tokens=room, count_tokens=llm.count_tokens, beside=beside
+    )
     if not shown.messages:
-        return ()
-    return prompt.messages(memory=f"{shown.block}\n{remarks}".strip(), question=question)
+        return (), ()
+    messages = prompt.messages(memory=f"{shown.block}\n{remarks}".strip(), question=question)
+    return messages, shown.wishes
 
 
 def _said(

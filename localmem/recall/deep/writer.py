@@ -21,8 +21,9 @@ from localmem.recall.deep.founded import is_founded
 from localmem.recall.deep.notes import OrganisedNotes
 from localmem.recall.deep.question import is_chained
 from localmem.recall.deep.reasoned import reasoned_answer
+from localmem.recall.evidence import NOTHING_BESIDE, Beside
 from localmem.recall.refusal import NOT_FOUND, about_somebody_else, says_not_found
-from localmem.types import Answer, Budget, Citation, Depth, Layer, SessionId
+from localmem.types import Answer, Budget, Citation, Depth, LastingEntry, Layer, SessionId
 from localmem.wording import counted
 
 
@@ -35,18 +36,20 @@ class Written:
     citations: tuple[Citation, ...] = ()
     complete: bool = True
     notices: list[str] = field(default_factory=list)
+    wishes: tuple[LastingEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Writes answers of one question. `llm` None: the answer is extracted; `reasons`: the model
-    may give its reasoning first."""
+    may give its reasoning first; `beside` is what it is shown beside the notes."""
 
     bench: Bench
     titles: Mapping[SessionId, str]
     llm: Llm | None
     on_token: Callable[[str], None] | None = None
     reasons: bool = False
+    beside: Beside = NOTHING_BESIDE
 
     def write(self, notes: OrganisedNotes, draft: str = "") -> Written:
         """The answer, checked against the messages behind the notes."""
@@ -75,9 +78,11 @@ class Writer:
         """The model's reply; "" where it failed."""
         if self.reasons and self.llm is not None:
             asked = self._asked(notes, draft)
-            answer_text = reasoned_answer(self.bench, self.llm, notes, asked.remarks)
-            if answer_text is not None:
-                return Written("" if says_not_found(answer_text) else answer_text)
+            reasoned = reasoned_answer(self.bench, self.llm, notes, asked.remarks, self.beside)
+            if reasoned is not None:
+                return Written(
+                    "" if says_not_found(reasoned.text) else reasoned.text, wishes=reasoned.wishes
+                )
         began = time.perf_counter()
         meter = self.bench.meter
         budget = Budget(tokens=meter.tokens_left, seconds=meter.seconds_left)
@@ -94,9 +99,15 @@ class Writer:
             return Written(notices=[error.message])
         meter.add(answer.trace, self.llm)
         self._note("answer", notes, answer, began, draft)
+        if answer.wishes:
+            wishes = counted(len(answer.wishes), "wish", "wishes")
+            self.bench.note("recall_wishes", wishes, "shown as what the owner once said", began)
         notices = [one for one in answer.notices if one not in _JUDGED_AGAIN]
         return Written(
-            answer.text if answer.found else "", complete=answer.complete, notices=notices
+            answer.text if answer.found else "",
+            complete=answer.complete,
+            notices=notices,
+            wishes=answer.wishes,
         )
 
     def _extracted(self, notes: OrganisedNotes) -> Written:
@@ -118,6 +129,7 @@ class Writer:
             titles=self.titles,
             people=() if is_chained(question.text) else question.people,
             remarks="\n".join(part for part in (notes.remarks, guess) if part),
+            beside=self.beside,
         )
 
     def _judged(self, written: Written, notes: OrganisedNotes) -> Written:

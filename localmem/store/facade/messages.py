@@ -21,6 +21,11 @@ class MessageRows(Held):
         with self._lease.hold(write=False) as connection:
             return reads.messages(connection, ids)
 
+    def messages_left(self, ids: Sequence[MessageId]) -> Mapping[MessageId, Message]:
+        """Those of these messages that are still stored."""
+        with self._lease.hold(write=False) as connection:
+            return reads.messages_left(connection, ids)
+
     def shown_messages(self, *, after_generation: int = 0) -> tuple[Message, ...]:
         """The messages on the shown path, by session and ordinal."""
         with self._lease.hold(write=False) as connection:
