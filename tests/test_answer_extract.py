@@ -141,3 +141,22 @@ def test_irregular_forms_share_a_stem() -> None:
     stems = Stems()
     assert stems.of_word("bought") == stems.of_word("buy")
     assert stems.of_text("I drank tea") == stems.of_text("I drink tea")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "Norland, my home country, is cold.",
+        "I miss my home country, Norland.",
+        "My home country is Norland.",
+    ],
+)
+def test_a_place_that_is_only_described_gets_the_name_that_is_told_elsewhere(named: str) -> None:
+    moved = said(1, "2026-03-05", "I moved here from my home country two years ago.")
+    assert answered("Where did I move from?", moved, said(2, "2026-04-05", named)) == "Norland"
+
+
+def test_a_description_gets_no_name_that_is_not_told_of_it() -> None:
+    moved = said(1, "2026-03-05", "I moved here from my home country two years ago.")
+    other = said(2, "2026-04-05", "My home town is not far, and Norland is a country, too.")
+    assert "home country" in answered("Where did I move from?", moved, other)

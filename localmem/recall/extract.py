@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from localmem.dates import describe, describe_day
 from localmem.entities import named_participants
 from localmem.recall.citations import LONGEST_QUOTE
+from localmem.recall.described import NAMED_KINDS, descriptions, name_of
 from localmem.recall.evidence import sentences
 from localmem.recall.refusal import Person, person_asked_about
 from localmem.recall.spans import Span, find_span, nearest_date
@@ -76,6 +77,8 @@ _CODE = re.compile(
     r"[!=]=|::|->|=>|^```|\w\(\w*\)|\w_\w+[.(\[]|\.\w+_\w|^(?:def|class|import|return|SELECT|FROM)\s"
 )
 _HEADING_WORDS = 2
+_HABIT = re.compile(r"\b(did .+?) use to\b", re.IGNORECASE)
+"""A way of asking about former times, of which "use" says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,8 @@ def extract_answer(
     if want.kind is AnswerType.DATE:
         found = _of_person(found, person_asked_about(question, evidence, people))
     chosen = _chosen(found, want)
+    if want.kind in NAMED_KINDS:
+        chosen = _named(chosen, evidence)
     text = ", ".join(dict.fromkeys(one.span for one in chosen))
     cited = {one.one.message.id: one for one in reversed(chosen)}
     return Extract(
@@ -187,9 +192,11 @@ def _ranked(
     said = [stems.of_text(_whole(one.message)) for one in evidence]
     names = frozenset(term for name in named for term in stems.of_text(name))
     want = wanted(question, stems)
-    terms = stems.of_text(question)
+    terms = stems.of_text(_HABIT.sub(r"\1", question))
     if want.kind is AnswerType.DATE:
         terms -= frozenset(want.phrase)
+    if want.is_class and _is_unnamed(want, said):
+        terms -= {want.phrase[-1]}
     asked = _Asked(
         text=question,
         want=want,
@@ -222,9 +229,13 @@ def _is_weak(best: _Candidate, want: Wanted, said: Sequence[frozenset[str]]) -> 
     """Whether the best sentence is no answer: too little shared, or no such value in it."""
     if want.is_value and (want.phrase or want.money) and not best.sure:
         return True
+    return best.share < (UNNAMED_SHARE if _is_unnamed(want, said) else LEAST_SHARE)
+
+
+def _is_unnamed(want: Wanted, said: Sequence[frozenset[str]]) -> bool:
+    """Whether no message names the noun that the question asks for."""
     head = want.phrase[-1] if want.phrase else ""
-    unnamed = bool(head) and not any(head in words for words in said)
-    return best.share < (UNNAMED_SHARE if unnamed else LEAST_SHARE)
+    return bool(head) and not any(head in words for words in said)
 
 
 def _times(evidence: Sequence[Evidence]) -> tuple[datetime, datetime] | None:
@@ -371,6 +382,26 @@ def _happened(found: Sequence[_Candidate]) -> _Candidate:
         if plan.said < one.said and one.day <= one.said and abs(one.day - plan.day) <= _MOVED:
             return one
     return plan
+
+
+def _named(chosen: list[_Candidate], evidence: Sequence[Evidence]) -> list[_Candidate]:
+    """The name of what the chosen sentence only describes, where its speaker names it elsewhere.
+
+    Both sentences are cited: what was described, and what it is called.
+    """
+    best = chosen[0]
+    if best.sure:
+        return chosen
+    for description in descriptions(best.sentence):
+        named = name_of(description, best.one.message.speaker, evidence)
+        if named is not None:
+            name, there = named
+            sentence = next((s for s in sentences(there.message.text) if name in s), name)
+            return [
+                replace(best, span=name),
+                replace(best, one=there, sentence=sentence, span=name),
+            ]
+    return chosen
 
 
 def _told(sentence: str) -> str:

@@ -43,6 +43,7 @@ _MONEY_TEXT = """
     pay cost price salary wage income rent deposit budget fee spend earn sell buy charge fine bill
     premium expensive worth money
 """
+_CLASSES_TEXT = "activity activities hobby pastime thing event item object"
 _NOW = re.compile(
     r"\b(?:now|nowadays|these days|currently|at the moment|at present|in the end|finally|final"
     r"|eventually|latest|actually|really|still|today|after (?:it|they|this|that) (?:was|were)"
@@ -75,10 +76,11 @@ _IRREGULAR_TEXT = """
 class Wanted:
     """A question as far as its words tell what would answer it. Words are stems.
 
-    `phrase` is the asked noun with its modifiers, the noun last. `predicate` is what is said of
-    the subject ("drink" of "What do I drink?"). `is_value` asks for something with digits,
-    `has_value_noun` names it ("bib number"), `money` is a sum; `manner` asks how something is
-    done; `latest` how things stand now, `future` what is to come.
+    `phrase` is the asked noun with its modifiers, the noun last. `is_class`: that noun only says
+    what kind of thing is asked for ("activity"), and nobody who tells of one names it.
+    `predicate` is what is said of the subject ("drink" of "What do I drink?"). `is_value` asks for
+    something with digits, `has_value_noun` names it ("bib number"), `money` is a sum; `manner` asks
+    how something is done; `latest` how things stand now, `future` what is to come.
     """
 
     kind: AnswerType
@@ -90,6 +92,7 @@ class Wanted:
     manner: bool
     latest: bool
     future: bool
+    is_class: bool = False
 
 
 class Stems:
@@ -136,6 +139,7 @@ def wanted(question: str, stems: Stems) -> Wanted:
         manner=_MANNER.search(question) is not None,
         latest=_NOW.search(question) is not None,
         future=_FUTURE.search(question) is not None,
+        is_class=phrase[-1:] != () and phrase[-1] in _stems_of(_CLASSES_TEXT),
     )
 
 

@@ -17,6 +17,7 @@ from localmem.layers.orders import holds_order
 from localmem.recall.deep.question import Question
 from localmem.recall.deep.state import Line, State
 from localmem.recall.deep.telling import is_sufficient
+from localmem.recall.described import NAMED_KINDS, descriptions
 from localmem.types import MessageId
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _MOST_SHARED = 0.5
 _LEAST_SHARE = 0.3
 """Of the question's words, for a line whose names are worth a search."""
 _EMPTY = frozenset(("many", "much", "often", "get", "got", "take", "took", "kind", "kinds", "type"))
+_MOST_DESCRIBED = 2
 _OWNED = re.compile(r"['’]s?$")
 
 
@@ -81,7 +83,27 @@ def new_queries(bench: Bench) -> tuple[str, ...]:
         for query in bench.mind.queries(state.question.text, shown, state.tried):
             if not is_like_any(query, [*state.tried, *offered]):
                 offered.append(query)
-    return tuple(dict.fromkeys([*offered, *expansion_queries(state)]))[:_MOST_QUERIES]
+    offered += [*description_queries(state), *expansion_queries(state)]
+    return tuple(dict.fromkeys(offered))[:_MOST_QUERIES]
+
+
+def description_queries(state: State) -> list[str]:
+    """What fitting lines call the asked place or person without a name ("my home country").
+
+    The name stands elsewhere, beside the same description; a line that is told already needs none.
+    """
+    question = state.question
+    if question.want.kind not in NAMED_KINDS:
+        return []
+    used = " ".join([question.text, *state.tried]).casefold()
+    found = [
+        phrase
+        for line in _fitting(state.lines(), question)
+        for phrase in descriptions(line.text)
+        if phrase not in used
+    ]
+    who = question.named[0] if len(question.named) == 1 else ""
+    return [f"{who} {phrase}".strip() for phrase in dict.fromkeys(found)][:_MOST_DESCRIBED]
 
 
 def expansion_queries(state: State) -> list[str]:
@@ -130,18 +152,22 @@ def best_lines(state: State, most: int) -> list[Line]:
     return lines[:most]
 
 
-def _names(lines: Iterable[Line], question: Question) -> list[str]:
-    """Names in the lines: those of fitting lines first, rare ones before common ones.
-
-    Lines that share nothing with the topic, or that order somebody about, name nothing here.
-    """
-    kept = [
+def _fitting(lines: Iterable[Line], question: Question) -> list[Line]:
+    return [
         line
         for line in lines
         if line.share >= _LEAST_SHARE
         and question.stems.of_text(line.text) & question.own_terms
         and not holds_order(line.text)
     ]
+
+
+def _names(lines: Iterable[Line], question: Question) -> list[str]:
+    """Names in the lines: those of fitting lines first, rare ones before common ones.
+
+    Lines that share nothing with the topic, or that order somebody about, name nothing here.
+    """
+    kept = _fitting(lines, question)
     found = [(name, line) for line in kept for name in entities(line.text)]
     counts = Counter(name.casefold() for name, _ in found)
     weights: dict[str, float] = {}
