@@ -50,6 +50,17 @@ def test_scores_are_cosines_aligned_to_the_ids(index: VectorIndex) -> None:
     assert index.scores(query).dtype == np.float32
 
 
+def test_the_vectors_of_some_ids_are_given_back_as_they_were_added(index: VectorIndex) -> None:
+    rows = unit_rows(5)
+    index.add([7, 8, 7, 9, 6], rows)
+    index.remove([9])
+    owners, found = index.rows_of([7, 6, 9, 100])
+    assert owners.tolist() == [7, 7, 6]
+    np.testing.assert_allclose(found, rows[[0, 2, 4]], atol=1e-5)
+    owners, found = index.rows_of([])
+    assert (len(owners), found.shape) == (0, (0, DIMENSION))
+
+
 def test_an_id_with_several_vectors_is_found_once_by_its_best(index: VectorIndex) -> None:
     rows = unit_rows(4)
     index.add([5, 5, 6, 5], rows)

@@ -95,6 +95,12 @@ class HnswVectors:
         labels, found = self._nearest(query, max(4 * k, _FOUND))
         return best_ids(self._ids[labels], found, k)
 
+    def rows_of(self, ids: Iterable[int]) -> tuple[Ints, FloatMatrix]:
+        wanted = np.isin(self._ids, np.array(sorted(set(ids)), np.int64)) & self._alive
+        places = np.flatnonzero(wanted)
+        rows = self._graph.get_items(places) if len(places) else []
+        return self._ids[places], np.asarray(rows, np.float32).reshape(-1, self._dimension)
+
     def to_bytes(self) -> bytes:
         with tempfile.TemporaryDirectory() as folder:  # hnswlib saves to files only
             file = Path(folder) / "graph"

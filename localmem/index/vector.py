@@ -62,6 +62,10 @@ class VectorIndex(Protocol):
         """The k best ids (each once, by its best vector) with cosines; ties by the lower id."""
         ...
 
+    def rows_of(self, ids: Iterable[int]) -> tuple[Ints, FloatMatrix]:
+        """The vectors of these ids: int64 (n,) whose each is, float32 (n, dimension), as added."""
+        ...
+
     def to_bytes(self) -> bytes: ...
 
 
@@ -118,6 +122,10 @@ class ExactVectors:
 
     def search(self, query: Floats, k: int) -> list[tuple[int, float]]:
         return best_ids(self._ids, self.scores(query), k)
+
+    def rows_of(self, ids: Iterable[int]) -> tuple[Ints, FloatMatrix]:
+        places = np.flatnonzero(np.isin(self._ids, np.array(sorted(set(ids)), np.int64)))
+        return self._ids[places], self.matrix[places]
 
     def to_bytes(self) -> bytes:
         return pack(vector_stamp(_KIND, self), {"ids": self._ids, "matrix": self.matrix})

@@ -18,7 +18,7 @@ from localmem.store.tiers import Consolidated
 from localmem.tiers.features import WINDOW
 from localmem.tiers.longterm import keep, take_in
 from localmem.tiers.midterm import MidTerm
-from localmem.tiers.pages import page_vector, split_pages, traits_of
+from localmem.tiers.pages import message_rows, page_vector, split_pages, traits_of
 from localmem.tiers.state import gate_named, running_of, selector_named, state_of
 from localmem.tiers.wishes import entries_of
 from localmem.types import (
@@ -266,10 +266,4 @@ def message_vectors(
     store: Store, model_id: str, ids: Sequence[MessageId]
 ) -> dict[MessageId, FloatMatrix]:
     """The unit mean, float32 (dim,), of each message's pieces; messages without are absent."""
-    owners, rows = store.vectors_of(model_id, ids)
-    order = np.argsort(owners, kind="stable")
-    names, starts = np.unique(owners[order], return_index=True)
-    parts = np.split(rows[order], starts[1:]) if len(names) else []
-    return {
-        MessageId(int(name)): page_vector(part)[0] for name, part in zip(names, parts, strict=True)
-    }
+    return message_rows(*store.vectors_of(model_id, ids))

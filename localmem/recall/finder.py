@@ -22,7 +22,8 @@ from localmem.errors import StaleIndexError
 from localmem.index.fusion import FusionWeights, load_weights
 from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
-from localmem.recall.episode_lens import EpisodeLens, lens_wanted
+from localmem.recall.episode_lens import LensQuestion, lens_wanted
+from localmem.recall.episode_shelf import EpisodeLens
 from localmem.recall.fact_search import FactSearch, facts_wanted
 from localmem.recall.ranking import Stage, chained
 from localmem.recall.retrieve import Retriever
@@ -172,6 +173,8 @@ class Finder:
             self._at_hand = self._searched_at = self._graph = None
             if self._facts is not None:
                 self._facts.forget()
+            if self._lens is not None:
+                self._lens.forget()
 
     def save_snapshots(self) -> None:
         """Store the index as bytes with the generation it stands for, for the next start."""
@@ -272,8 +275,7 @@ class Finder:
             if planned is not None and len(loaded.retriever):
                 graph = self._graph_at(loaded, with_items=asked.routes.is_paper)
                 stages.append(make_stage(planned, asked.routes, graph, about if same else None))
-            lens = self._lens.stage() if self._lens and mode == "learned" else None
-            stages += [] if lens is None else [lens]
+            stages += self._with_episodes(asked, loaded, vector if same else None)
             hits = loaded.retriever.search(
                 query,
                 embed_query=vector if same else None,
@@ -295,6 +297,13 @@ class Finder:
         if self._facts is None or asked.mode != "learned":
             return []
         stage = self._facts.stage(asked.query, vector, loaded.model_id)
+        return [] if stage is None else [stage]
+
+    def _with_episodes(self, asked: _Asked, loaded: _Loaded, vector: Vector | None) -> list[Stage]:
+        """The stage of the episodes, where it is wanted and there are some."""
+        if self._lens is None or asked.mode != "learned":
+            return []
+        stage = self._lens.stage(LensQuestion(asked.query, vector), loaded.model_id)
         return [] if stage is None else [stage]
 
     def _planned(self, asked: _Asked) -> Plan | None:

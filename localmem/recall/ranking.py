@@ -13,12 +13,21 @@ import numpy as np
 from localmem.recall.corpus import Bools, Corpus, Floats, Ints
 
 
+def _no_rows(name: str) -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def _no_vectors(ids: Sequence[int]) -> tuple[Ints, Floats]:
+    return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Every row with its score. `evident` rows have something to do with the question.
 
     `dated` rows name a time in their words. `cosines` gives the best chunk's cosine of each row
-    with a vector, None where there are no vectors.
+    with a vector, None where there are no vectors. `holding` gives the rows that hold all words
+    of a name, `vectors_of` the vectors of messages: int64 (n,) whose each is, float32 (n, dim).
     """
 
     corpus: Corpus
@@ -26,6 +35,8 @@ class Ranking:
     evident: Bools
     dated: Bools
     cosines: Callable[[Floats], Floats | None]
+    holding: Callable[[str], Ints] = _no_rows
+    vectors_of: Callable[[Sequence[int]], tuple[Ints, Floats]] = _no_vectors
 
     def best(self, most: int) -> Ints:
         """int64: the evident rows of the best scores, best first, ties by the lower row."""

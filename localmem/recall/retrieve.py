@@ -16,7 +16,7 @@ from localmem.index.keyword import KeywordIndex
 from localmem.index.kinds import approximate, vectors_of
 from localmem.index.vector import ExactVectors, VectorIndex
 from localmem.ports import FloatMatrix
-from localmem.recall.corpus import Corpus, CorpusRow, Floats
+from localmem.recall.corpus import Corpus, CorpusRow, Floats, Ints
 from localmem.recall.fusion_features import features
 from localmem.recall.ranking import Ranking, Stage
 from localmem.recall.scored import Scored, allowed_rows, best_hits
@@ -255,9 +255,24 @@ class Retriever:
                 evident=scored.evident,
                 dated=view.dated(self._days),
                 cosines=lambda vector: view.cosines(vector)[0],
+                holding=lambda name: self._holding(view, name),
+                vectors_of=self._vectors_of,
             )
         )
         return scored.after(staged)
+
+    def _holding(self, view: CorpusView, name: str) -> Ints:
+        """The rows that hold all words of a name."""
+        asked, known = self._keywords.query_terms(name), self._keywords.terms(name)
+        if not known or len(known) < len(asked):
+            return np.zeros(0, np.int64)
+        held = np.all(self._keywords.contributions(known)[:, view.keyword_rows] > 0, axis=0)
+        return np.flatnonzero(held)
+
+    def _vectors_of(self, message_ids: Sequence[int]) -> tuple[Ints, Floats]:
+        if self._vectors is None:
+            return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+        return self._vectors.rows_of(message_ids)
 
     def _plain(self, view: CorpusView, base: BaseScores, query: str, mode: str) -> Scored:
         keyword = base.terms.sum(axis=0, dtype=np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ class GraphStructure:
 
     def named(self, question: str) -> list[str]:
         """The episode's names that the question names."""
-        asked = {name.casefold() for name in entities(question)}
-        folded = f" {' '.join(_WORD.findall(question.casefold()))} "
+        asked, folded = _asked(question)
         return [name for name in self._by_name if name in asked or f" {name} " in folded]
 
     def spread(self, seeds: Sequence[int]) -> Floats:
@@ -92,3 +91,10 @@ class GraphStructure:
             for name in Counter(names):
                 places.setdefault(name, []).append(place)
         return places
+
+
+@lru_cache(maxsize=4)
+def _asked(question: str) -> tuple[frozenset[str], str]:
+    """A question's names and its words; one question is put to several episodes in a row."""
+    names = frozenset(name.casefold() for name in entities(question))
+    return names, f" {' '.join(_WORD.findall(question.casefold()))} "

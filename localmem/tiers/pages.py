@@ -10,11 +10,12 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localmem import words
 from localmem.entities import entities
 from localmem.ports import FloatMatrix
-from localmem.types import ConversationKind, Message, PageTraits, Role
+from localmem.types import ConversationKind, Message, MessageId, PageTraits, Role
 
 MOST_MESSAGES = 8
 """A page ends here, however long one side goes on."""
@@ -82,6 +83,18 @@ def page_vector(pieces: FloatMatrix) -> FloatMatrix:
     """The unit mean, float32 (1, dim), of a page's message vectors, float32 (n, dim)."""
     mean = pieces.mean(axis=0, keepdims=True)
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
+
+
+def message_rows(
+    owners: NDArray[np.int64], pieces: FloatMatrix
+) -> dict[MessageId, NDArray[np.float32]]:
+    """The unit mean, float32 (dim,), of each message's pieces, float32 (n, dim); `owners` (n,)."""
+    order = np.argsort(owners, kind="stable")
+    names, starts = np.unique(owners[order], return_index=True)
+    parts = np.split(pieces[order], starts[1:]) if len(names) else []
+    return {
+        MessageId(int(name)): page_vector(part)[0] for name, part in zip(names, parts, strict=True)
+    }
 
 
 def page_text(page: Sequence[Message]) -> str:
