@@ -15,6 +15,7 @@ import pytest
 from localmem.errors import RecordNotFoundError, UsageError
 from localmem.layers.source import load_source
 from localmem.memory import ImportOptions, Memory
+from localmem.store.usage import Uses
 from localmem.testing import build_memory
 from localmem.types import (
     ForgetTarget,
@@ -87,7 +88,7 @@ def derive(memory: Memory) -> None:
     memory.store.put_notes(SessionId(1), [MadeNotes(second, (note,), _PROVENANCE)])
     reply = UnreadReply(Layer.NOTES, int(first), SessionId(1), "", "", _WORD, _PROVENANCE)
     memory.store.put_unread([reply])
-    memory.store.count_opened({SessionId(1): 2})
+    memory.store.count_opened(Uses({SessionId(1): 2}), patience_s=5)
 
 
 def bytes_of(memory: Memory) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from localmem.testing import HashEmbedder
 from localmem.tiers.candidates import EpisodeVectors
 from localmem.tiers.gate import FixedGate, PaperGate
-from localmem.tiers.midterm import MidTerm
+from localmem.tiers.midterm import MOST_EPISODES, MidTerm
 from localmem.tiers.pages import page_vector, split_pages, traits_of
 from localmem.tiers.utility import utility
 from localmem.types import (
@@ -121,11 +122,26 @@ def test_an_episode_goes_on_across_sessions_and_says_from_which_page() -> None:
     assert tier.episodes[0].last_said_at == pages[2].said_at
 
 
+def with_opened(
+    tier: MidTerm, number: EpisodeId, at: datetime | None, *, most_episodes: int = MOST_EPISODES
+) -> MidTerm:
+    """The same episodes as if this one had been opened, and stored, in between."""
+    stored = [
+        replace(one, opened=one.opened + 1, visited_at=at) if one.id == number else one
+        for one in tier.changed()
+    ]
+    again = MidTerm(
+        DIMENSION, gate=FixedGate(0.6), first_id=len(stored) + 1, most_episodes=most_episodes
+    )
+    again.restore(stored, tier.running_state(), None)
+    return again
+
+
 def test_over_the_limit_the_least_useful_episode_goes_and_is_told() -> None:
     tier = MidTerm(DIMENSION, gate=FixedGate(0.6), most_episodes=3)
     pages = [page(n, session=n, hours=24.0 * n) for n in range(5)]
     decisions = list(tier.consolidate(pages[:3], topic_rows([0, 1, 2, 3, 4])[:3]))
-    tier.open(decisions[0].episode_id, pages[0].said_at)
+    tier = with_opened(tier, decisions[0].episode_id, pages[0].said_at, most_episodes=3)
     decisions += list(tier.consolidate(pages[3:], topic_rows([0, 1, 2, 3, 4])[3:]))
     assert len(tier) == 3
     gone = tier.dissolved()
@@ -186,7 +202,7 @@ def test_overviews_come_with_the_most_useful_first() -> None:
     tier = MidTerm(DIMENSION, gate=FixedGate(0.6))
     pages = [page(n, hours=24.0 * n) for n in range(4)]
     list(tier.consolidate(pages, topic_rows([0, 1, 1, 1])))
-    tier.open(EpisodeId(2), datetime(2024, 2, 1, tzinfo=UTC) + timedelta(hours=1))
+    tier = with_opened(tier, EpisodeId(2), datetime(2024, 2, 1, 1, tzinfo=UTC))
     first, second = tier.overviews()
     assert (first.id, first.pages, first.opened) == (2, 3, 1)
     assert first.utility > second.utility

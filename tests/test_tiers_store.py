@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +13,11 @@ from localmem.errors import RecordNotFoundError, UsageError
 from localmem.jobs.consolidating import Settings, consolidate
 from localmem.jobs.deriving import derive_vectors
 from localmem.store import Store
-from localmem.testing import HashEmbedder
+from localmem.store.usage import Uses
+from localmem.testing import HashEmbedder, build_memory
 from localmem.types import (
     ConversationKind,
+    Depth,
     EpisodeId,
     ForgetTarget,
     ImportedConversation,
@@ -194,3 +197,61 @@ def test_an_empty_memory_has_nothing_to_place(store: Store) -> None:
     report = consolidate(store, _EMBEDDER.model_id)
     assert (report.pages, report.open_messages) == (0, 0)
     assert store.tier_counts().episodes == 0
+
+
+def test_what_is_opened_is_counted_in_the_memorys_time_and_survives_the_next_run(
+    store: Store,
+) -> None:
+    fill(store, 4)
+    consolidate(store, _EMBEDDER.model_id)
+    first, second = store.episodes()[:2]
+    inside = store.episode_members([first.id])[first.id]
+    store.count_opened(
+        Uses(cited=[{m for page in inside for m in page}, {inside[0][0]}], episodes={second.id: 3}),
+        patience_s=5,
+    )
+    fill(store, 4, first=4)
+    consolidate(store, _EMBEDDER.model_id)
+    opened = {one.id: one for one in store.episodes()}
+    assert opened[first.id].opened == 2  # two answers, whatever they cite of it
+    assert opened[second.id].opened == 3
+    assert opened[first.id].visited_at == _START + timedelta(days=3, minutes=1)
+    assert sum(one.opened for one in opened.values()) == 5
+    store.count_opened(Uses(episodes={EpisodeId(999): 1}), patience_s=5)
+
+
+def test_what_is_opened_while_another_holds_the_memory_is_not_counted_and_nobody_waits(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.duckdb"
+    with Store(path, idle_s=0) as store:
+        fill(store, 4)
+        consolidate(store, _EMBEDDER.model_id)
+        memory = build_memory(path, patience_s=30)
+        number = store.episodes()[0].id
+        memory.episode(number)
+        with store.writing():
+            began = time.monotonic()
+            memory.close()
+            assert time.monotonic() - began < 5
+        assert store.episodes([number])[0].opened == 0
+
+
+def test_an_answer_counts_for_the_episode_of_what_it_cites(tmp_path: Path) -> None:
+    path = tmp_path / "memory.duckdb"
+    with Store(path, idle_s=0) as store:
+        fill(store, 4)
+        consolidate(store, _EMBEDDER.model_id)
+    with build_memory(path) as memory:
+        answer = memory.ask("What does the kayak on the lake need?", depth=Depth.INSTANT)
+        assert answer.citations
+        before = memory.tiers().episodes
+    with build_memory(path) as again:
+        members = {
+            one.id: {m.id for page in again.episode(one.id).pages for m in page.messages}
+            for one in before
+        }
+        counted = {one.id: one.opened for one in again.tiers().episodes}
+        cited = {one.message_id for one in answer.citations}
+        assert counted == {number: int(bool(ids & cited)) for number, ids in members.items()}
+        assert 1 in counted.values()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from localmem.jobs.turns import Turns
 from localmem.memory.models import LoadedModels
-from localmem.memory.opened import OpenedSessions
+from localmem.memory.opened import Opened
 from localmem.ports import Llm
 from localmem.store import Store
 from localmem.types import ModelRole, QueueStatus, WarmReport
@@ -26,7 +26,7 @@ class WarmingUp:
     store: Store
     models: LoadedModels
     layers: Callable[[], Materialiser]
-    opened: OpenedSessions
+    opened: Opened
     turns: Turns
     _warmers: list[Warmer] = field(default_factory=list)
 

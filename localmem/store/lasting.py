@@ -6,11 +6,13 @@ Derived from messages: an entry whose last source goes, goes too.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from duckdb import DuckDBPyConnection as Connection
 
+from localmem.errors import RecordNotFoundError
 from localmem.store.batches import load
 from localmem.store.cells import changed
 from localmem.types import EntryId, LastingEntry, LastingKind, MessageId
@@ -66,7 +68,18 @@ def entries(connection: Connection) -> tuple[LastingEntry, ...]:
 
 
 def put(connection: Connection, kept: Sequence[LastingEntry]) -> None:
-    """Store these entries in place of all that were there."""
+    """Store these entries in place of all that were there.
+
+    How often an entry was used is counted elsewhere, and pins are set there, perhaps meanwhile: an
+    entry that was there keeps both.
+    """
+    before = {one.id: one for one in entries(connection)}
+    kept = [
+        replace(one, used=before[one.id].used, pinned=before[one.id].pinned or one.pinned)
+        if one.id in before
+        else one
+        for one in kept
+    ]
     connection.execute("DELETE FROM lasting")
     connection.execute("DELETE FROM lasting_source")
     load(
@@ -93,17 +106,48 @@ def put(connection: Connection, kept: Sequence[LastingEntry]) -> None:
     )
 
 
+def count_used(connection: Connection, used: Mapping[EntryId, int]) -> None:
+    """Add to how often entries were used; those that are gone are left out."""
+    for one in entries(connection) if used else ():
+        if one.id in used:
+            _put_rest(connection, replace(one, used=one.used + used[one.id]))
+
+
+def pin(connection: Connection, entry: EntryId, *, pinned: bool) -> LastingEntry:
+    """Pin an entry, or let it go again; how it stands now.
+
+    Raises:
+        RecordNotFoundError: there is no such entry.
+    """
+    found = next((one for one in entries(connection) if one.id == entry), None)
+    if found is None:
+        raise RecordNotFoundError(f"there is no entry {entry}", hint="localmem tiers")
+    found = replace(found, pinned=pinned)
+    _put_rest(connection, found)
+    return found
+
+
 def erase(connection: Connection, messages: str) -> int:
     """Remove what rests on messages that are about to go; how many entries went.
 
-    `messages` is what stands behind IN.
+    `messages` is what stands behind IN. A wish says the same in all its messages, and goes with the
+    last of them. Any other entry may hold words of the one that goes, and is made anew of the rest.
     """
+    connection.execute(
+        f"DELETE FROM lasting_source WHERE lasting_id IN (SELECT l.id FROM lasting l "
+        f"JOIN lasting_source s ON s.lasting_id = l.id WHERE s.message_id IN {messages} "
+        f"AND l.kind <> '{LastingKind.WISH.value}')"
+    )
     connection.execute(f"DELETE FROM lasting_source WHERE message_id IN {messages}")
     return changed(
         connection.execute(
             "DELETE FROM lasting WHERE id NOT IN (SELECT lasting_id FROM lasting_source)"
         )
     )
+
+
+def _put_rest(connection: Connection, one: LastingEntry) -> None:
+    connection.execute("UPDATE lasting SET rest = ? WHERE id = ?", [_rest_of(one), int(one.id)])
 
 
 def _rest_of(one: LastingEntry) -> str:

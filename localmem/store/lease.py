@@ -31,7 +31,7 @@ class Lease:
         self._path = path
         self._patience_s = patience_s
         self._idle_s = idle_s
-        self._turnstile = Turnstile(path, patience_s=patience_s)
+        self._turnstile = Turnstile(path)
         # Two locks, as between processes: a thread that has just worked queues behind the others.
         self._thread_turn = threading.Lock()
         self._thread_lock = threading.RLock()
@@ -42,6 +42,7 @@ class Lease:
         self._idle_until = 0.0
         self._watcher: threading.Thread | None = None
         self._closed = False
+        self._hurry = threading.local()
 
     @contextmanager
     def hold(self, *, write: bool) -> Iterator[Connection]:
@@ -79,6 +80,15 @@ class Lease:
                     with translated(self._path):
                         self._let_go()
 
+    @contextmanager
+    def hurried(self, seconds: float) -> Iterator[None]:
+        """Inside, this thread waits at most so long for its turn."""
+        self._hurry.seconds = seconds
+        try:
+            yield
+        finally:
+            del self._hurry.seconds
+
     def close(self) -> None:
         """Give everything back. Blocks that run in other threads finish first."""
         with self._thread_lock:
@@ -110,14 +120,18 @@ class Lease:
             # Who waits at the turn waits for us: inside our own block we must not queue there.
             self._thread_lock.acquire()
             return
-        if not self._thread_turn.acquire(timeout=self._patience_s):
-            raise self._turnstile.refuse(self._patience_s)
+        patience_s = self._patience()
+        if not self._thread_turn.acquire(timeout=patience_s):
+            raise self._turnstile.refuse(patience_s)
         try:
-            if not self._thread_lock.acquire(timeout=self._patience_s):
-                raise self._turnstile.refuse(self._patience_s)
+            if not self._thread_lock.acquire(timeout=patience_s):
+                raise self._turnstile.refuse(patience_s)
             self._owner = threading.get_ident()
         finally:
             self._thread_turn.release()
+
+    def _patience(self) -> float:
+        return min(self._patience_s, getattr(self._hurry, "seconds", self._patience_s))
 
     def _begin(self, write: bool) -> Connection:
         if self._closed:
@@ -165,7 +179,7 @@ class Lease:
         return True
 
     def _enter_and_open(self, *, write: bool) -> None:
-        self._turnstile.enter(shared=not write)
+        self._turnstile.enter(shared=not write, patience_s=self._patience())
         try:
             self._connection = self._open_despite_others(write)
         except BaseException:
@@ -186,7 +200,7 @@ class Lease:
                 waited_s = time.monotonic() - started
                 if holder is None:
                     raise
-                if waited_s >= self._patience_s:
+                if waited_s >= self._patience():
                     pid, program = holder
                     raise StoreLockedError(
                         str(self._path), pid=pid, command=program, waited_s=waited_s

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -156,9 +156,20 @@ def put(connection: Connection, made: Consolidated) -> None:
 
 
 def put_episodes(connection: Connection, changed_ones: Sequence[StoredEpisode]) -> None:
-    """Store episodes in place of what they were."""
+    """Store episodes in place of what they were.
+
+    How often an episode was opened is counted elsewhere, perhaps meanwhile: one that was there
+    keeps its count and its last visit.
+    """
     if not changed_ones:
         return
+    before = {one.id: one for one in episodes(connection, [one.id for one in changed_ones])}
+    changed_ones = [
+        replace(one, opened=before[one.id].opened, visited_at=before[one.id].visited_at)
+        if one.id in before
+        else one
+        for one in changed_ones
+    ]
     with id_set(connection, [one.id for one in changed_ones]) as those:
         connection.execute(f"DELETE FROM episode WHERE id IN {those}")
     load(
@@ -178,6 +189,39 @@ def put_episodes(connection: Connection, changed_ones: Sequence[StoredEpisode]) 
             "rest": [_rest_of(one) for one in changed_ones],
         },
     )
+
+
+def episodes_of(
+    connection: Connection, messages: Collection[MessageId]
+) -> dict[MessageId, EpisodeId]:
+    """The episode of each of these messages that is in one."""
+    if not messages:
+        return {}
+    with id_set(connection, messages) as those:
+        rows = connection.execute(
+            "SELECT m.message_id, e.episode_id FROM page_message m "
+            f"JOIN episode_page e USING (page_id) WHERE m.message_id IN {those}"
+        ).fetchall()
+    return {MessageId(message): EpisodeId(episode) for message, episode in rows}
+
+
+def count_opened(connection: Connection, opened: Mapping[EpisodeId, int]) -> None:
+    """Add to how often episodes were opened; those that are gone are left out.
+
+    They were visited at the memory's own time, that of its newest message.
+    """
+    if not opened:
+        return
+    newest: Any = connection.execute(
+        "SELECT epoch(max(said_at)) FROM message WHERE on_path"
+    ).fetchone()
+    now = None if newest[0] is None else datetime.fromtimestamp(newest[0], UTC)
+    for one in episodes(connection, opened):
+        visited = replace(one, opened=one.opened + opened[one.id], visited_at=now)
+        connection.execute(
+            "UPDATE episode SET opened = ?, rest = ? WHERE id = ?",
+            [visited.opened, _rest_of(visited), int(one.id)],
+        )
 
 
 def dissolve(connection: Connection, gone: Sequence[EpisodeId]) -> None:
@@ -268,6 +312,39 @@ def episode_of_messages(connection: Connection) -> dict[int, int]:
     ).fetchnumpy()
     ids, episode_ids = columns["message_id"].tolist(), columns["episode_id"].tolist()
     return dict(zip(ids, episode_ids, strict=True))
+
+
+def members(
+    connection: Connection, wanted: Iterable[EpisodeId]
+) -> dict[EpisodeId, list[tuple[MessageId, ...]]]:
+    """The shown messages of each page of these episodes, oldest page first."""
+    with id_set(connection, wanted) as those:
+        rows = connection.execute(
+            "SELECT e.episode_id, e.page_id, m.id FROM episode_page e "
+            "JOIN page_message p ON p.page_id = e.page_id JOIN message m ON m.id = p.message_id "
+            f"WHERE e.episode_id IN {those} AND m.on_path "
+            "ORDER BY e.episode_id, e.page_id, m.ordinal"
+        ).fetchall()
+    pages: dict[tuple[int, int], list[MessageId]] = {}
+    for episode, page, message in rows:
+        pages.setdefault((episode, page), []).append(MessageId(message))
+    found: dict[EpisodeId, list[tuple[MessageId, ...]]] = {}
+    for (episode, _), ids in pages.items():
+        found.setdefault(EpisodeId(episode), []).append(tuple(ids))
+    return found
+
+
+def related(connection: Connection) -> dict[EpisodeId, list[EpisodeId]]:
+    """The episodes that the gate found akin to pages of each, the most often first."""
+    rows = connection.execute(
+        "SELECT e.episode_id, l.episode_id FROM page_link l JOIN episode_page e USING (page_id) "
+        "WHERE e.episode_id <> l.episode_id GROUP BY ALL ORDER BY e.episode_id, count(*) DESC, "
+        "l.episode_id"
+    ).fetchall()
+    found: dict[EpisodeId, list[EpisodeId]] = {}
+    for episode, akin in rows:
+        found.setdefault(EpisodeId(episode), []).append(EpisodeId(akin))
+    return found
 
 
 def newest_pages(connection: Connection, most: int) -> dict[EpisodeId, list[PageId]]:

@@ -56,24 +56,24 @@ else:
 class Turnstile:
     """The place where processes queue for one memory file. Not for concurrent threads."""
 
-    def __init__(self, memory: Path, *, patience_s: float) -> None:
+    def __init__(self, memory: Path) -> None:
         self._memory = memory
         self._turn_path = memory.with_name(memory.name + ".turn")
         self._lock_path = memory.with_name(memory.name + ".lock")
-        self._patience_s = patience_s
         self._held: int | None = None
 
-    def enter(self, *, shared: bool) -> None:
-        """Wait for the right to work.
+    def enter(self, *, shared: bool, patience_s: float) -> None:
+        """Wait for the right to work, at most `patience_s`.
 
         Raises:
             StoreLockedError: it did not come within the patience.
             StoreError: the files of the lock cannot be made here.
         """
         started = time.monotonic()
-        turn = self._wait_for(self._turn_path, started, shared=False)
+        until = started + patience_s
+        turn = self._wait_for(self._turn_path, (started, until), shared=False)
         try:
-            self._held = self._wait_for(self._lock_path, started, shared=shared)
+            self._held = self._wait_for(self._lock_path, (started, until), shared=shared)
         finally:
             _unlock(turn)
             os.close(turn)
@@ -105,19 +105,22 @@ class Turnstile:
         pid, command = _read_note(self._lock_path)
         return StoreLockedError(str(self._memory), pid=pid, command=command, waited_s=waited_s)
 
-    def _wait_for(self, path: Path, started: float, *, shared: bool) -> int:
+    def _wait_for(self, path: Path, span: tuple[float, float], *, shared: bool) -> int:
         descriptor = self._open(path)
+        started, until = span
         while not _try_lock(descriptor, shared=shared):
-            waited_s = time.monotonic() - started
-            if waited_s >= self._patience_s:
+            now = time.monotonic()
+            if now >= until:
                 os.close(descriptor)
-                raise self.refuse(waited_s)
-            time.sleep(self._pause_s(waited_s))
+                raise self.refuse(now - started)
+            time.sleep(self._pause_s((until - now) / (until - started)))
         return descriptor
 
-    def _pause_s(self, waited_s: float) -> float:
-        """Who has waited longer asks more often: nobody's patience ends in the queue."""
-        left = 1 - waited_s / self._patience_s
+    def _pause_s(self, left: float) -> float:
+        """Who has waited longer asks more often: nobody's patience ends in the queue.
+
+        `left` is the share of the patience that is left, 0 to 1.
+        """
         return _SHORTEST_PAUSE_S + left * (_LONGEST_PAUSE_S - _SHORTEST_PAUSE_S)
 
     def _open(self, path: Path) -> int:

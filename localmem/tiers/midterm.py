@@ -224,13 +224,6 @@ class MidTerm:
         for page, vector in zip(pages, vectors, strict=True):
             self._episodes[episode_id].window.add(page, vector)
 
-    def open(self, episode_id: EpisodeId, at: datetime | None) -> None:
-        """Counts that an episode was read at this time."""
-        episode = self._episodes[episode_id]
-        episode.opened += 1
-        self._changed.add(episode_id)
-        episode.visited_at = at or episode.visited_at
-
     def drop(self, episode_ids: Iterable[EpisodeId]) -> None:
         """Dissolves episodes; ids that are not here are passed over."""
         for episode_id in episode_ids:

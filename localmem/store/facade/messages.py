@@ -80,10 +80,14 @@ class MessageRows(Held):
         with self._lease.hold(write=False) as connection:
             return reads.shown_characters(connection)
 
-    def count_opened(self, opened: Mapping[SessionId, int]) -> None:
-        """Add to how often sessions were opened."""
-        with self._transaction() as connection:
-            usage.count(connection, opened)
+    def count_opened(self, uses: usage.Uses, *, patience_s: float) -> None:
+        """Add to how often things were opened, if the turn comes within `patience_s`.
+
+        Raises:
+            StoreLockedError: it did not; nothing was counted.
+        """
+        with self._lease.hurried(patience_s), self._transaction() as connection:
+            usage.count(connection, uses)
 
     def opened_counts(self) -> Mapping[SessionId, int]:
         """How often each session was opened; those that never were are absent."""

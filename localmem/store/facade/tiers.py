@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from localmem.store import lasting, meta, tiers, vectors
 from localmem.store.facade.held import Held
 from localmem.types import (
+    EntryId,
     EpisodeId,
     GateState,
     LastingEntry,
@@ -82,15 +83,49 @@ class TierRows(Held):
         with self._lease.hold(write=False) as connection:
             return tiers.mark(connection)
 
+    def episodes_of(self, messages: Collection[MessageId]) -> Mapping[MessageId, EpisodeId]:
+        """The episode of each of these messages that is in one."""
+        with self._lease.hold(write=False) as connection:
+            return tiers.episodes_of(connection, messages)
+
+    def put_lasting(self, kept: Sequence[LastingEntry], *, seen: int) -> bool:
+        """Store these entries in place of all. False: messages were removed since `seen`."""
+        with self._transaction() as connection:
+            if meta.has_lost_since(connection, seen):
+                return False
+            lasting.put(connection, kept)
+            return True
+
     def episode_of_messages(self) -> Mapping[int, int]:
         """The episode of each message that is in one."""
         with self._lease.hold(write=False) as connection:
             return tiers.episode_of_messages(connection)
 
+    def episode_members(
+        self, wanted: Iterable[EpisodeId]
+    ) -> Mapping[EpisodeId, Sequence[tuple[MessageId, ...]]]:
+        """The shown messages of each page of these episodes, oldest page first."""
+        with self._lease.hold(write=False) as connection:
+            return tiers.members(connection, wanted)
+
+    def related_episodes(self) -> Mapping[EpisodeId, Sequence[EpisodeId]]:
+        """The episodes that the gate found akin to pages of each, the most often first."""
+        with self._lease.hold(write=False) as connection:
+            return tiers.related(connection)
+
     def lasting(self) -> tuple[LastingEntry, ...]:
         """The entries of the long term, by id."""
         with self._lease.hold(write=False) as connection:
             return lasting.entries(connection)
+
+    def pin_lasting(self, entry: EntryId, *, pinned: bool) -> LastingEntry:
+        """Pin an entry of the long term, or let it go again; how it stands now.
+
+        Raises:
+            RecordNotFoundError: there is no such entry.
+        """
+        with self._transaction() as connection:
+            return lasting.pin(connection, entry, pinned=pinned)
 
     def tier_counts(self) -> TierCounts:
         """How much is where."""
