@@ -65,6 +65,8 @@ ROWS: Mapping[str, Switches] = {
     "no expand_graph": Switches(expand_graph=False),
     "no timeline": Switches(timeline=False),
     "no read_persona": Switches(read_persona=False),
+    "no open_episode": Switches(open_episode=False),
+    "no recall_lasting": Switches(recall_lasting=False),
 }
 """The switches of each row of the table."""
 

@@ -62,7 +62,7 @@ class SearchConfig:
 
     `routes` is on or off; adamem, no-graph and no-fusion are there to measure them. `facts` is on
     or off: whether the facts that a language model made lead to their messages. `episodes` is on or
-    off: whether hits of one episode speak for each other.
+    off: whether hits of one episode speak for each other, and structures are searched.
     """
 
     mode: str = "learned"

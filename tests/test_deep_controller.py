@@ -16,12 +16,13 @@ from localmem.recall.deep import (
     answer_deeply,
 )
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
 from localmem.recall.deep.controller import gather_evidence
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.policy import Decision
 from localmem.recall.deep.question import understand
 from localmem.recall.deep.state import State
-from localmem.recall.deep.tools import TOOLS, Call, run_call
+from localmem.recall.deep.tools import TOOLS, run_call
 from localmem.testing import ScriptedLlm
 from localmem.types import Answer, Budget, Depth, Layer, SessionId
 from tests.deep_history import (
@@ -323,6 +324,7 @@ def test_every_tool_of_the_table_has_a_description_and_a_name_of_its_own() -> No
     assert set(TOOLS) == {
         "search", "read_facts", "read_turns", "read_raw", "interpret_dates", "decompose",
         "reflect", "plan_route", "expand_graph", "timeline", "read_persona",
+        "open_episode", "recall_lasting",
     }  # fmt: skip
     assert all(tool.does and tool.name == name for name, tool in TOOLS.items())
 

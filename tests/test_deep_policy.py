@@ -8,13 +8,14 @@ import pytest
 
 from localmem.recall.deep import Limits, Switches
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.mind import Mind
 from localmem.recall.deep.policy import ModelPolicy, RulePolicy, describe_state, legal_actions
 from localmem.recall.deep.question import looks_compound, split_question, understand
 from localmem.recall.deep.reflect import is_like_any
 from localmem.recall.deep.state import State
-from localmem.recall.deep.tools import Call, run_call
+from localmem.recall.deep.tools import run_call
 from localmem.testing import ScriptedLlm
 from localmem.types import Budget, SessionId
 from tests.deep_history import History, filler

@@ -18,6 +18,7 @@ from localmem.recall.deep import (
     answer_deeply,
 )
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
 from localmem.recall.deep.controller import gather_evidence
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.mind import Mind
@@ -26,7 +27,7 @@ from localmem.recall.deep.policy import ModelPolicy, RulePolicy, legal_actions
 from localmem.recall.deep.question import understand
 from localmem.recall.deep.sources import KnownLine, Sources
 from localmem.recall.deep.state import State
-from localmem.recall.deep.tools import Call, run_call
+from localmem.recall.deep.tools import run_call
 from localmem.recall.route import Route, RouteClass
 from localmem.store import Store
 from localmem.testing import ScriptedLlm, build_memory

@@ -128,7 +128,7 @@ def test_the_commands_show_tiers_and_an_episode(tmp_path: Path) -> None:
     filled(path).close()
     shown = CliRunner().invoke(app, ["--memory", str(path), "tiers"])
     assert shown.exit_code == 0, shown.output
-    assert "long term: 2 wishes" in shown.output
+    assert "long term: 2 wishes of the owner" in shown.output
     assert "too few scores" in shown.output
     one = CliRunner().invoke(app, ["--memory", str(path), "episodes", "show", "1"])
     assert one.exit_code == 0, one.output

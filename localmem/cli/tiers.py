@@ -23,10 +23,22 @@ def tiers(
     limit: Annotated[
         int, typer.Option(min=1, metavar="N", help="Show so many episodes, the most useful first.")
     ] = 10,
+    pin: Annotated[
+        int | None, typer.Option(metavar="ID", help="Let an entry of the long term stay for good.")
+    ] = None,
+    unpin: Annotated[
+        int | None, typer.Option(metavar="ID", help="Let a pinned entry go again.")
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
-    """What is where and why: pages, episodes, and the gate that decides."""
+    """What is where and why: pages, episodes, the gate that decides, and what lasts."""
+    from localmem.types import EntryId
+
     with opened(context) as memory:
+        if pin is not None:
+            memory.pin_lasting(EntryId(pin))
+        if unpin is not None:
+            memory.pin_lasting(EntryId(unpin), pinned=False)
         found = memory.tiers(limit=limit)
     show_result(found, _print_tiers, json_=json_)
 
@@ -100,13 +112,26 @@ def _print_lasting(console: Console, found: TiersView) -> None:
     from rich.text import Text
 
     from localmem.cli.render import plain
+    from localmem.types import LastingKind
+    from localmem.wording import counted
 
-    holding = [one for one in found.lasting if one.superseded_by is None]
-    if not holding:
-        return
-    console.print(f"long term: {len(holding):,} wishes of the owner, in their own words")
-    for one in holding:
-        console.print(Text(plain(f"  {one.id}  {_day(one.last_said_at)}  {one.text}")))
+    before = {one.superseded_by: one for one in found.lasting if one.superseded_by is not None}
+    names = {
+        LastingKind.PROFILE: ("thing about the owner", "things about the owner"),
+        LastingKind.FACT: ("fact of the owner's", "facts of the owner's"),
+        LastingKind.KNOWLEDGE: ("thing the owner knows", "things the owner knows"),
+        LastingKind.WISH: ("wish of the owner", "wishes of the owner"),
+    }
+    for kind, (one_name, many) in names.items():
+        holding = [e for e in found.lasting if e.kind is kind and e.superseded_by is None]
+        if not holding:
+            continue
+        console.print(f"long term: {counted(len(holding), one_name, many)}, in their own words")
+        for one in holding:
+            old = f"  (before: {before[one.id].text})" if one.id in before else ""
+            pinned = "  (pinned)" if one.pinned else ""
+            line = f"  {one.id:>4}  {_day(one.last_said_at)}  {one.text}{old}{pinned}"
+            console.print(Text(plain(line)))
 
 
 def _print_lasting_view(console: Console, found: LastingView) -> None:

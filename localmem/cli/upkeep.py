@@ -9,12 +9,22 @@ import typer
 from localmem.cli.shared import JsonFlag, opened, progress_bar, show_result
 
 
-def work(context: typer.Context, json_: JsonFlag = False) -> None:
-    """Make what is still missing: summaries, dates, vectors."""
+def work(
+    context: typer.Context,
+    gate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="beta|paper",
+            help="What gathers pages in episodes this time; another than before makes all anew.",
+        ),
+    ] = None,
+    json_: JsonFlag = False,
+) -> None:
+    """Make what is still missing: summaries, dates, vectors, episodes."""
     from localmem.cli.render import work_report
 
     with opened(context) as memory, progress_bar(quiet=json_) as draw:
-        report = memory.work(on_progress=draw)
+        report = memory.work(on_progress=draw, gate=gate)
     show_result(report, work_report, json_=json_)
 
 

@@ -15,7 +15,7 @@ from localmem.config import Config
 from localmem.errors import ModelError, UsageError
 from localmem.jobs.turns import Turns
 from localmem.memory.models import LoadedModels
-from localmem.memory.opened import OpenedSessions
+from localmem.memory.opened import Opened
 from localmem.ports import Llm
 from localmem.store import Store
 from localmem.types import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from localmem.recall.answer import Asked
     from localmem.recall.deep import Limits, Sources
     from localmem.recall.finder import Finder
+    from localmem.recall.lasting_search import LastingSearch
     from localmem.recall.near_wishes import NearWishes
     from localmem.recall.own_words import OwnWords
     from localmem.recall.routing import Routes
@@ -98,10 +99,11 @@ class Asking:
     store: Store
     finder: Finder
     wishes: NearWishes
+    lasting: LastingSearch
     standing: Standing
     models: LoadedModels
     layers: Callable[[], Materialiser]
-    opened: OpenedSessions
+    opened: Opened
     turns: Turns
     config: Config
 
@@ -174,7 +176,7 @@ class Asking:
         asked = replace(asked, notices=(*asked.notices, *leaning))
         with self.turns.question(), self.models.lock:
             answer = settled.upheld(self._answer(question, asked))
-            self.opened.add({citation.session_id for citation in answer.citations})
+            self.opened.add_answer(answer)
             return answer
 
     def own_words(
@@ -207,8 +209,9 @@ class Asking:
     ) -> Sources:
         """What a deep question may read of this memory."""
         from localmem.recall.deep.doors import open_doors
+        from localmem.recall.deep.tier_doors import open_tiers
 
-        return open_doors(
+        sources = open_doors(
             self.store,
             self.finder,
             self.layers(),
@@ -221,6 +224,14 @@ class Asking:
                 self.standing.settled(found, most=most, asked_at=asked_at, limits=limits).result
             ),
         )
+        tiers = open_tiers(
+            self.store,
+            self.finder,
+            self.lasting,
+            on_episode=self.opened.add_episode,
+            on_entries=self.opened.add_entries,
+        )
+        return replace(sources, tiers=tiers)
 
     def _answer(self, question: Question, asked: Asked) -> Answer:
         """The answer at the depth that suits; a doubtful one goes deep where that is free."""

@@ -27,10 +27,18 @@ class Episodes:
     models: LoadedModels
 
     def consolidate(
-        self, *, most_messages: int | None, on_progress: OnProgress | None
+        self,
+        *,
+        most_messages: int | None,
+        on_progress: OnProgress | None,
+        gate: str | None = None,
     ) -> ConsolidateReport:
-        """Place what has vectors and is in no page yet; nothing where no vectors are."""
+        """Place what has vectors and is in no page yet; nothing where no vectors are.
+
+        Then the long term takes in what is known of the owner. `gate` stands for the configured.
+        """
         from localmem.jobs.consolidating import MOST_MESSAGES, Settings, consolidate
+        from localmem.jobs.lasting import renew_lasting
 
         model_id = self.store.active_embedder()
         if model_id is None:
@@ -39,13 +47,15 @@ class Episodes:
         told = Teller(on_progress)
         most = MOST_MESSAGES if most_messages is None else most_messages
         total = min(most, self.store.tier_counts().pending)
-        return consolidate(
+        report = consolidate(
             self.store,
             model_id,
-            settings=Settings(self.config.tiers.gate, self.config.tiers.structure),
+            settings=Settings(gate or self.config.tiers.gate, self.config.tiers.structure),
             most_messages=most,
             on_done=told.of("episodes", total, "messages"),
         )
+        renew_lasting(self.store)
+        return report
 
     def view(self, most: int) -> TiersView:
         """What is where and why."""

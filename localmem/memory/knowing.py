@@ -122,6 +122,7 @@ class KnowingPeople:
             self._store, text, made_at=self._clock.now(), instead_of=instead_of
         )
         self._upkeep.embed_few()
+        self._renew_lasting()
         return done
 
     def retire(self, number: ItemId) -> ItemHistory:
@@ -132,7 +133,9 @@ class KnowingPeople:
         """
         from localmem.jobs import correcting
 
-        return correcting.order(self._store, number, RulingKind.RETIRE, made_at=self._clock.now())
+        done = correcting.order(self._store, number, RulingKind.RETIRE, made_at=self._clock.now())
+        self._renew_lasting()
+        return done
 
     def pin(self, number: ItemId) -> ItemHistory:
         """Let an item stay, whatever messages say later.
@@ -142,7 +145,9 @@ class KnowingPeople:
         """
         from localmem.jobs import correcting
 
-        return correcting.order(self._store, number, RulingKind.PIN, made_at=self._clock.now())
+        done = correcting.order(self._store, number, RulingKind.PIN, made_at=self._clock.now())
+        self._renew_lasting()
+        return done
 
     def why(self, number: ItemId) -> ItemSources:
         """The messages that an item rests on, with its history.
@@ -163,3 +168,10 @@ class KnowingPeople:
         from localmem.jobs import correcting
 
         return correcting.history(self._store, topic, most=limit)
+
+    def _renew_lasting(self) -> None:
+        """What lasts follows the owner's word at once, where pages were consolidated before."""
+        from localmem.jobs.lasting import renew_lasting
+
+        if self._store.tier_mark()[0]:
+            renew_lasting(self._store)

@@ -24,7 +24,7 @@ from localmem.memory.keeping import KeepingMessages
 from localmem.memory.knowing import KnowingPeople
 from localmem.memory.local_time import SystemClock
 from localmem.memory.models import LoadedModels, ModelSource
-from localmem.memory.opened import OpenedSessions
+from localmem.memory.opened import Opened
 from localmem.memory.talking import Talking
 from localmem.memory.telling import OnProgress, Teller
 from localmem.memory.upkeep import Upkeep
@@ -77,6 +77,7 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
         """Use `Memory.open`; this constructor is for programs that bring their own models."""
         from localmem.recall.finder import Finder
+        from localmem.recall.lasting_search import LastingSearch
         from localmem.recall.near_wishes import NearWishes
         from localmem.recall.standing import Standing
 
@@ -85,7 +86,7 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         self._clock = clock
         self._models = LoadedModels(models, store)
         self._turns = Turns()
-        self._opened = OpenedSessions(store)
+        self._opened = Opened(store)
         self._layers: Materialiser | None = None
         finder = Finder(
             store,
@@ -101,10 +102,12 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
             store, self._models, lambda: self.layers, self._opened, self._turns
         )
         self._wishes = NearWishes(store, self._models.embedder_or_none)
+        self._lasting = LastingSearch(store, self._models.embedder_or_none)
         self._asking = Asking(
             store=store,
             finder=finder,
             wishes=self._wishes,
+            lasting=self._lasting,
             standing=Standing(store, finder.fetched),
             models=self._models,
             layers=lambda: self.layers,
@@ -185,18 +188,26 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
     # --- Upkeep ---------------------------------------------------------------------------
 
     def work(
-        self, *, on_progress: OnProgress | None = None, vectors: bool = True, items: bool = True
+        self,
+        *,
+        on_progress: OnProgress | None = None,
+        vectors: bool = True,
+        items: bool = True,
+        gate: str | None = None,
     ) -> WorkReport:
         """Make what is missing: L0 with dates, items, vectors, episodes, snapshots; tidy up.
 
+        `gate` stands for the configured one; where another made the episodes, all are made anew.
+
         Raises:
             ModelNotFoundError: vectors are wanted and there is no embedder.
+            UsageError: there is no such gate.
         """
         self._upkeep.mend()
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
         if vectors:
             self._embed_facts()
-            self.consolidate(on_progress=on_progress)
+            self.consolidate(on_progress=on_progress, gate=gate)
         return report
 
     def reindex(
@@ -212,14 +223,22 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         return report
 
     def consolidate(
-        self, *, most_messages: int | None = None, on_progress: OnProgress | None = None
+        self,
+        *,
+        most_messages: int | None = None,
+        on_progress: OnProgress | None = None,
+        gate: str | None = None,
     ) -> ConsolidateReport:
-        """Place pages of new messages in episodes; `work` does it too. A later call goes on.
+        """Place pages of new messages in episodes, and take in what lasts; `work` does it too.
+
+        A later call goes on there. `gate` stands for the configured one.
 
         Raises:
-            UsageError: the configuration names a gate or structure that is not there.
+            UsageError: there is no gate or structure of the name.
         """
-        return self._episodes.consolidate(most_messages=most_messages, on_progress=on_progress)
+        return self._episodes.consolidate(
+            most_messages=most_messages, on_progress=on_progress, gate=gate
+        )
 
     def warm(
         self,
@@ -403,7 +422,9 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         Raises:
             RecordNotFoundError: there is no such episode.
         """
-        return self._episodes.episode(episode_id)
+        view = self._episodes.episode(episode_id)
+        self._opened.add_episode(episode_id)
+        return view
 
     def lasting(self, entry_id: EntryId) -> LastingView:
         """One entry of the long term with the messages that it rests on.
@@ -416,6 +437,18 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
     def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
         """How the owner said they want things done, as far as it bears on a question; as data."""
         return self._wishes.nearest(question, k)
+
+    def what_lasts(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
+        """What lasts of the owner, and bears on a question: profile, facts, knowledge."""
+        return self._lasting.nearest(question, k=k)
+
+    def pin_lasting(self, entry: EntryId, *, pinned: bool = True) -> LastingEntry:
+        """Let an entry of the long term stay whatever comes, or let it go again.
+
+        Raises:
+            RecordNotFoundError: there is no such entry.
+        """
+        return self._store.pin_lasting(entry, pinned=pinned)
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""

@@ -35,7 +35,9 @@ class Opened:
         self._sessions.update(sessions)
 
     def add_answer(self, answer: Answer) -> None:
-        """An answer counts for the sessions, and for the episodes, of the messages it cites."""
+        """An answer counts for the sessions and the episodes of the messages that it cites, and for
+        the wishes that it was written with."""
+        self.add_entries({one.id for one in answer.wishes})
         self.add({citation.session_id for citation in answer.citations})
         if answer.citations:
             self._cited.append(frozenset(one.message_id for one in answer.citations))

@@ -12,6 +12,7 @@ from localmem.recall.deep.baselines import read_every_layer, read_raw_only
 from localmem.recall.deep.bench import Bench, OnStep
 from localmem.recall.deep.controller import gather_evidence
 from localmem.recall.deep.items import Item, list_items
+from localmem.recall.deep.lasting import tell_taken
 from localmem.recall.deep.limits import Limits, Switches
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.mind import Mind
@@ -157,6 +158,7 @@ def _raw_evidence(bench: Bench) -> list[Evidence]:
 
 def _finished(asked: DeepQuestion, bench: Bench, written: Written) -> Answer:
     state = bench.state
+    tell_taken(bench, [citation.message_id for citation in written.citations])
     notices = [*asked.notices, *state.notices, *written.notices]
     if state.stopped:
         notices.append(f"stopped early: the {state.stopped} were used up")

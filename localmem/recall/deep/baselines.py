@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from localmem.recall.deep.bench import Bench
-from localmem.recall.deep.tools import Call, run_call
+from localmem.recall.deep.calls import Call
+from localmem.recall.deep.tools import run_call
 
 _LAYERS = ("read_facts", "read_turns", "read_raw")
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from localmem.recall.deep.calls import Call, Observation
 from localmem.recall.deep.limits import Limits, Switches
 from localmem.recall.deep.meter import Meter
 from localmem.recall.deep.mind import Mind
 from localmem.recall.deep.question import looks_compound
 from localmem.recall.deep.sources import Sources, tokens_of
 from localmem.recall.deep.state import State
-from localmem.recall.deep.tools import Call, Observation
 from localmem.types import Evidence, Layer, MessageId, SessionId, TraceStep
 
 OnStep = Callable[[TraceStep], None]

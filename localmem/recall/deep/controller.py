@@ -10,12 +10,14 @@ import time
 from collections.abc import Collection, Iterable
 
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
+from localmem.recall.deep.lasting import lasting_calls
 from localmem.recall.deep.meter import OutOfTimeError
 from localmem.recall.deep.policy import Decision, Policy, legal_descents, next_drills
 from localmem.recall.deep.question import is_about
 from localmem.recall.deep.state import Candidate
 from localmem.recall.deep.telling import is_sufficient
-from localmem.recall.deep.tools import Call, run_call
+from localmem.recall.deep.tools import run_call
 from localmem.types import Layer, SessionId
 
 _FIRST = ("interpret_dates", "decompose", "plan_route")
@@ -102,7 +104,8 @@ def _nudge(bench: Bench) -> None:
 
 
 def _run(bench: Bench, calls: Iterable[Call]) -> None:
-    """Runs calls; after a search the best sessions that are not open yet are drilled."""
+    """Runs calls; after a search the best sessions that are not open yet are drilled, and after
+    the first one what lasts is recalled."""
     searched = False
     for call in calls:
         if call.tool == "search" and call.query in bench.state.waiting:
@@ -111,7 +114,7 @@ def _run(bench: Bench, calls: Iterable[Call]) -> None:
         if bench.meter.exhausted():
             return
     if searched and bench.state.decision:
-        for call in next_drills(bench, bench.limits.auto_drill):
+        for call in (*next_drills(bench, bench.limits.auto_drill), *lasting_calls(bench)):
             _run_one(bench, call)
 
 

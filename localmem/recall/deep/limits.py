@@ -53,6 +53,8 @@ class Switches:
     expand_graph: bool = True
     timeline: bool = True
     read_persona: bool = True
+    open_episode: bool = True
+    recall_lasting: bool = True
 
     def allows(self, tool: str) -> bool:
         """Whether a tool of this name may be used; tools without a switch always may."""

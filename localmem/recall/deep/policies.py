@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
 from localmem.recall.deep.mind import Mind
 from localmem.recall.deep.reflect import gathered, is_like_any
-from localmem.recall.deep.tools import Call
 from localmem.recall.route import LEAST_FOUND, Route, RouteClass
 from localmem.types import AnswerType
 

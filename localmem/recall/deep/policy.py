@@ -13,6 +13,8 @@ from typing import Protocol
 
 from localmem.entities import content_words
 from localmem.recall.deep.bench import Bench
+from localmem.recall.deep.calls import Call
+from localmem.recall.deep.episodes import next_opening
 from localmem.recall.deep.policies import (
     ROUTE_ACTIONS,
     possible_calls,
@@ -23,7 +25,6 @@ from localmem.recall.deep.policies import (
 from localmem.recall.deep.question import question_dates
 from localmem.recall.deep.reflect import gathered, topic_of
 from localmem.recall.deep.telling import LEAST_SHARE, is_sufficient
-from localmem.recall.deep.tools import Call
 from localmem.types import Layer, SessionId
 
 FINISH = "finish"
@@ -106,6 +107,9 @@ def legal_actions(bench: Bench) -> Mapping[str, tuple[Call, ...]]:
             actions[name] = descents
     for call in possible_calls(bench):
         actions[ROUTE_ACTIONS[call.tool]] = (call,)
+    opening = next_opening(bench)
+    if opening is not None:
+        actions["episode"] = (opening,)
     if may_reflect(bench):
         actions["reflect"] = (Call("reflect"),)
     actions[FINISH] = ()
@@ -198,19 +202,27 @@ def _deeper(deepest: Layer, *, skip_notes: bool) -> tuple[str, ...]:
 
 
 _DRILLS = ("read_facts", "read_turns", "read_raw")
+_EPISODE_TOLD = {
+    "summary": "what belongs together across conversations can be summed up",
+    "members": "its parts can be listed, a line each",
+    "raw": "its exact words can be read",
+}
 
 
 def describe_state(bench: Bench) -> str:
-    """The state in six lines, as a model sees it."""
+    """The state in a few lines, as a model sees it; of episodes only where one can be opened."""
     state = bench.state
     left = bench.meter.seconds_left
     budget = f"{left:.0f} seconds" if left is not None else "no limit"
+    opening = next_opening(bench)
+    about = [f"Episode: {_EPISODE_TOLD[opening.level]}, by the step episode"] if opening else []
     return "\n".join(
         [
             f"Question: {state.question.text}",
             f"Dates: {'; '.join(state.meant) or 'none'}",
             f"Conversations read: {len(state.drilled)} of {bench.sources.sessions_total}",
             f"Found:\n{gathered(state)}",
+            *about,
             f"Missing: {state.gap or 'not judged yet'}",
             f"Left: {budget}, {bench.limits.reflections - state.reflections} reflections",
         ]

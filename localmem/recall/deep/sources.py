@@ -3,12 +3,21 @@ the controller knows no store, no index and no model that makes layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from localmem.ports import LayerReader
 from localmem.recall.route import Route
-from localmem.types import Evidence, FoundMessage, MessageId, SessionId, TurnId, TurnSummary
+from localmem.types import (
+    EntryId,
+    EpisodeId,
+    Evidence,
+    FoundMessage,
+    MessageId,
+    SessionId,
+    TurnId,
+    TurnSummary,
+)
 
 CHARACTERS_A_TOKEN = 4
 """How opened text is counted, the same for what was opened and for the whole history."""
@@ -23,6 +32,39 @@ class KnownLine:
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodeText:
+    """An episode as it is read. `summary` and the line of each page are L0, "" where there is
+    none; `pages` stand in the order of time."""
+
+    id: EpisodeId
+    summary: str
+    pages: tuple[tuple[str, tuple[FoundMessage, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LastingLine:
+    """An entry of the long term, with the messages that it rests on."""
+
+    entry: EntryId
+    line: KnownLine
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """The doors to the tiers of a memory that has some.
+
+    `episode_of` names the episodes of messages, `episode` reads one; `lasting` gives the entries
+    that are nearest to a question, at most so many, and is None where there are none. `took` is
+    told which of these an answer took.
+    """
+
+    episode_of: Callable[[Sequence[MessageId]], Mapping[MessageId, EpisodeId]]
+    episode: Callable[[EpisodeId], EpisodeText]
+    lasting: Callable[[str, int], Sequence[LastingLine]] | None
+    took: Callable[[Collection[EntryId]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The doors to one memory.
 
@@ -32,7 +74,7 @@ class Sources:
     `neighbours` gives what the graph leads to from messages (the question, they, how many, by
     which route), with scores up to 1; None where there is no graph. `persona` gives what is known
     of a participant by name: present attributes with what they were before, then topics; None
-    where nothing is kept of people.
+    where nothing is kept of people. `tiers` is None where no page is in an episode yet.
     """
 
     search: Callable[[str, int], Sequence[FoundMessage]]
@@ -45,6 +87,7 @@ class Sources:
         Callable[[str, Sequence[MessageId], int, Route | None], Sequence[FoundMessage]] | None
     ) = None
     persona: Callable[[str], Sequence[KnownLine]] | None = None
+    tiers: Tiers | None = None
 
 
 def tokens_of(characters: int) -> int:

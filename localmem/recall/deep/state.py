@@ -13,6 +13,8 @@ from datetime import datetime
 from localmem.recall.deep.question import Question
 from localmem.recall.route import Route
 from localmem.types import (
+    EntryId,
+    EpisodeId,
     FoundMessage,
     Layer,
     MessageId,
@@ -74,8 +76,10 @@ class State:
 
     `candidates` are kept best first. `size_reflected` is how much was open at the last
     reflection; `waiting` holds queries that wait for their search; `sufficient` is what the last
-    reflection said of it; `taken` names the tools of the route that were used. `stopped` says
-    what ended the loop before it converged: "" or "steps", "seconds", "tokens".
+    reflection said of it; `taken` names the tools of the route that were used; `opened_episodes`
+    counts the levels of each episode that are open, `recalled` holds the messages behind entries
+    of the long term that were recalled. `stopped` says what ended the loop before it converged:
+    "" or "steps", "seconds", "tokens".
     """
 
     question: Question
@@ -91,6 +95,8 @@ class State:
     refused: set[tuple[str, SessionId | None]] = field(default_factory=set)
     route: Route | None = None
     taken: set[str] = field(default_factory=set)
+    opened_episodes: dict[EpisodeId, int] = field(default_factory=dict)
+    recalled: dict[EntryId, frozenset[MessageId]] = field(default_factory=dict)
     gap: str = ""
     reflections: int = 0
     reflected: bool = False

@@ -6,14 +6,15 @@ tool opens what its layer holds and nothing finer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from localmem.dates import resolve
 from localmem.errors import RecordNotFoundError
-from localmem.layers import extractive, rules
 from localmem.recall.deep import reflect
+from localmem.recall.deep.calls import BY_RULE, Call, Observation, Tool, refused, source_line
+from localmem.recall.deep.episodes import open_episode
+from localmem.recall.deep.lasting import recall_lasting
 from localmem.recall.deep.question import described_dates, question_dates, split_question
 from localmem.recall.deep.state import Line, View
 from localmem.recall.deep.telling import judged, message_line
@@ -25,7 +26,6 @@ from localmem.types import (
     Layer,
     Message,
     MessageId,
-    Provenance,
     SessionId,
     TurnNote,
 )
@@ -44,59 +44,25 @@ _REPLY_SHARE = 0.9
 """How well a reply fits, as a share of how well the question before it does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool with its arguments; each tool looks at those that it takes."""
-
-    tool: str
-    query: str = ""
-    session_id: SessionId | None = None
-
-    @property
-    def arguments(self) -> str:
-        """As a trace shows it: the query of a search, the session of a read."""
-        if self.session_id is not None:
-            return f"session {self.session_id}"
-        return f"“{self.query}”" if self.query else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What came of a call. `ok` False: nothing was done, and `outcome` says why."""
-
-    outcome: str
-    layer: Layer | None = None
-    characters: int = 0
-    ok: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One row of the table. `takes` names the arguments that it needs."""
-
-    name: str
-    does: str
-    takes: tuple[str, ...]
-    run: Callable[[Bench, Call], Observation]
-
-
 def run_call(bench: Bench, call: Call) -> Observation:
     """What came of a call; a tool that is unknown or left out, or lacks an argument, says so."""
     tool = TOOLS.get(call.tool)
     if tool is None or not bench.switches.allows(call.tool):
-        return _refused(f"there is no tool {call.tool!r}")
+        return refused(f"there is no tool {call.tool!r}")
     if "query" in tool.takes and not call.query.strip():
-        return _refused("a query is missing")
+        return refused("a query is missing")
     if "session" in tool.takes:
         if call.session_id is None:
-            return _refused("a session is missing")
+            return refused("a session is missing")
         if call.session_id not in bench.state.ranked_sessions:
-            return _refused(f"session {call.session_id} was not found by a search")
+            return refused(f"session {call.session_id} was not found by a search")
+    if "episode" in tool.takes and call.episode_id is None:
+        return refused("an episode is missing")
     bench.state.taken.add(call.tool)
     try:
         return tool.run(bench, call)
     except RecordNotFoundError as error:
-        return _refused(error.message)
+        return refused(error.message)
 
 
 # --- The tools ----------------------------------------------------------------------------
@@ -106,7 +72,7 @@ def _search(bench: Bench, call: Call) -> Observation:
     query = " ".join(call.query.split())[:_LONGEST_QUERY]
     state = bench.state
     if query.casefold() in {tried.casefold() for tried in state.tried}:
-        return _refused("this query was tried already")
+        return refused("this query was tried already")
     found = bench.sources.search(query, bench.limits.hits)
     state.tried.append(query)
     fresh = state.merge(found, bench.limits.sessions)
@@ -134,7 +100,7 @@ def _open_summaries(bench: Bench) -> int:
     for session_id, message in shown.items():
         summary = lines.get(message.turn_id)
         if summary is not None:
-            line = _line(summary.sentence, Layer.SUMMARY, [message], summary.provenance)
+            line = source_line(summary.sentence, Layer.SUMMARY, [message], summary.provenance)
             characters += state.open(session_id, Layer.SUMMARY, [line]).characters
     return characters
 
@@ -142,7 +108,7 @@ def _open_summaries(bench: Bench) -> int:
 def _read_facts(bench: Bench, call: Call) -> Observation:
     session_id = _session(call)
     if not _may_drill(bench, session_id):
-        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+        return refused(f"{bench.limits.drilled} sessions are open, no more may be")
     made = bench.sources.layers.facts(session_id, seconds=bench.layer_seconds)
     messages = bench.messages_of(session_id)
     lines = [_fact_line(bench, fact, messages) for fact in made.facts]
@@ -152,7 +118,7 @@ def _read_facts(bench: Bench, call: Call) -> Observation:
 def _read_turns(bench: Bench, call: Call) -> Observation:
     session_id = _session(call)
     if not _may_drill(bench, session_id):
-        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+        return refused(f"{bench.limits.drilled} sessions are open, no more may be")
     best = _best_messages(bench, session_id, call.query, bench.limits.raw_turns)
     made = bench.sources.layers.notes(
         session_id, message_ids=[one.message.id for one in best], seconds=bench.layer_seconds
@@ -165,13 +131,13 @@ def _read_turns(bench: Bench, call: Call) -> Observation:
 def _read_raw(bench: Bench, call: Call) -> Observation:
     session_id = _session(call)
     if not _may_drill(bench, session_id):
-        return _refused(f"{bench.limits.drilled} sessions are open, no more may be")
+        return refused(f"{bench.limits.drilled} sessions are open, no more may be")
     room = bench.limits.raw_turns - len(bench.state.raw_turns)
     if room <= 0:
-        return _refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
+        return refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
     chosen = _best_messages(bench, session_id, call.query, min(room, bench.raw_at_once))
     if not chosen:
-        return _refused("no turn of it has to do with the question")
+        return refused("no turn of it has to do with the question")
     bench.state.raw_turns |= {one.message.turn_id for one in chosen}
     return _opened(
         bench, session_id, Layer.RAW, [message_line(one, bench.state.question) for one in chosen]
@@ -208,9 +174,9 @@ def _expand_graph(bench: Bench, call: Call) -> Observation:
     """From the best that was found along the graph; what it leads to joins what was found."""
     state, reach = bench.state, bench.sources.neighbours
     if reach is None:
-        return _refused("this memory has no graph")
+        return refused("this memory has no graph")
     if not state.candidates:
-        return _refused("nothing was found yet to go on from")
+        return refused("nothing was found yet to go on from")
     seeds = state.route.seeds if state.route is not None else 0
     best = list(state.candidates)[: seeds or _GRAPH_SEEDS]
     found = reach(state.question.text, best, _GRAPH_MOST, state.route)
@@ -236,12 +202,12 @@ def _timeline(bench: Bench, call: Call) -> Observation:
     state = bench.state
     room = min(bench.raw_at_once * 2, bench.limits.raw_turns - len(state.raw_turns))
     if room <= 0:
-        return _refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
+        return refused(f"{bench.limits.raw_turns} raw turns are open, no more may be")
     found = bench.sources.search(" ".join(call.query.split())[:_LONGEST_QUERY], bench.limits.hits)
     state.merge(found, bench.limits.sessions)
     dated = [one for one in found if one.dates and one.message.said_at is not None][:room]
     if not dated:
-        return _refused("nothing that was found names a time")
+        return refused("nothing that was found names a time")
     dated.sort(key=lambda one: (str(one.message.said_at), one.message.id))
     characters = 0
     for one in dated:
@@ -261,13 +227,13 @@ def _read_persona(bench: Bench, call: Call) -> Observation:
     """
     state, known_of = bench.state, bench.sources.persona
     if known_of is None:
-        return _refused("nothing is kept of people here")
+        return refused("nothing is kept of people here")
     question = state.question
     wanted = question.terms - question.stems.of_text(call.query)
     lines = [line for line in known_of(call.query) if line.messages]
     fitting = [line for line in lines if wanted & question.stems.of_text(line.text)]
     if not fitting:
-        return _refused(f"nothing that is known of {call.query} has to do with the question")
+        return refused(f"nothing that is known of {call.query} has to do with the question")
     chosen = fitting[:_PERSONA_MOST]
     behind = {one.message.id: one for line in chosen for one in line.messages}
     low = min((one.score for one in state.candidates.values()), default=0.0)
@@ -278,7 +244,7 @@ def _read_persona(bench: Bench, call: Call) -> Observation:
     characters = 0
     for known in chosen:
         messages = [one.message for one in known.messages]
-        line = _line(known.text, Layer.FACTS, messages, _BY_RULE)
+        line = source_line(known.text, Layer.FACTS, messages, BY_RULE)
         view = state.open(messages[0].session_id, Layer.FACTS, [judged(line, question)])
         characters += view.characters
     return Observation(
@@ -291,7 +257,7 @@ def _read_persona(bench: Bench, call: Call) -> Observation:
 def _reflect(bench: Bench, call: Call) -> Observation:
     state = bench.state
     if state.reflections >= bench.limits.reflections:
-        return _refused(f"{bench.limits.reflections} reflections were made, no more may be")
+        return refused(f"{bench.limits.reflections} reflections were made, no more may be")
     return Observation(reflect.reflect(bench))
 
 
@@ -310,14 +276,17 @@ TOOLS: Mapping[str, Tool] = {
         Tool("expand_graph", "go on from what was found along time and topics", (), _expand_graph),
         Tool("timeline", "put what names a time in order", ("query",), _timeline),
         Tool("read_persona", "read what is known of a person", ("query",), _read_persona),
+        Tool(
+            "open_episode",
+            "open an episode: its summary, the lines of its pages, or its messages",
+            ("episode",),
+            open_episode,
+        ),
+        Tool("recall_lasting", "recall what the long term holds of it", (), recall_lasting),
         Tool("reflect", "judge what is there, and what to look for next", (), _reflect),
     )
 }
 """Name -> tool. A further tool is a further row."""
-
-
-_BY_RULE = Provenance(rules.MODEL_ID, "", "")
-"""Of lines of a persona, which are put together by rule from items with sources."""
 
 
 # --- Lines --------------------------------------------------------------------------------
@@ -325,35 +294,14 @@ _BY_RULE = Provenance(rules.MODEL_ID, "", "")
 
 def _fact_line(bench: Bench, fact: KeyFact, messages: Mapping[MessageId, Evidence]) -> Line:
     sources = [messages[number].message for number in fact.message_ids if number in messages]
-    line = _line(fact.text, Layer.FACTS, sources, fact.provenance, supported=fact.supported)
+    line = source_line(fact.text, Layer.FACTS, sources, fact.provenance, supported=fact.supported)
     return judged(line, bench.state.question)
 
 
 def _note_line(bench: Bench, note: TurnNote, messages: Mapping[MessageId, Evidence]) -> Line:
     sources = [messages[note.message_id].message] if note.message_id in messages else []
-    line = _line(note.text, Layer.NOTES, sources, note.provenance, supported=note.supported)
+    line = source_line(note.text, Layer.NOTES, sources, note.provenance, supported=note.supported)
     return judged(line, bench.state.question)
-
-
-def _line(
-    text: str,
-    layer: Layer,
-    sources: Sequence[Message],
-    provenance: Provenance,
-    *,
-    supported: bool = True,
-) -> Line:
-    said_at = sources[0].said_at if sources else None
-    return Line(
-        text=text,
-        session_id=sources[0].session_id if sources else SessionId(0),
-        layer=layer,
-        message_ids=tuple(message.id for message in sources),
-        said_at=said_at,
-        dates=resolve(text, said_at),
-        by_rule=provenance.model_id in (extractive.MODEL_ID, rules.MODEL_ID),
-        supported=supported,
-    )
 
 
 def _opened(
@@ -403,7 +351,3 @@ def _may_drill(bench: Bench, session_id: SessionId) -> bool:
 def _session(call: Call) -> SessionId:
     assert call.session_id is not None  # noqa: S101  # run_call has looked
     return call.session_id
-
-
-def _refused(reason: str) -> Observation:
-    return Observation(reason, ok=False)

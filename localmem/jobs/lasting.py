@@ -1,0 +1,148 @@
+"""The long term takes in what is known of the owner: items that were made by rule, if they last.
+
+A memory's now is its newest message, as everywhere in the tiers.
+
+Made anew each time from the items as they are now, so that what was corrected, retired or forgotten
+doesn't linger. An entry that is still there keeps its number, its uses and its pin. (FluxMem, 3.2;
+the kinds by rule are ours.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from localmem.store import Store
+from localmem.tiers.longterm import is_eligible, keep, take_in
+from localmem.types import (
+    EntryId,
+    EpisodeId,
+    Item,
+    ItemId,
+    ItemKind,
+    ItemState,
+    LastingEntry,
+    LastingKind,
+    MessageId,
+)
+
+_KINDS = (ItemKind.ATTRIBUTE, ItemKind.FACT)
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|us|our|ours"
+    r"|ich|mich|mir|mein\w*|wir|uns\w*|yo|mi|mis|nosotros|je|mon|ma|mes|nous|notre|nos)\b",
+    re.IGNORECASE,
+)
+
+
+def renew_lasting(store: Store) -> None:
+    """Bring the entries of profile, facts and knowledge up to the owner's items; wishes stay."""
+    with store.reading():
+        seen, known = store.generation(), store.lasting()
+        owner = store.owner()
+        items = () if owner is None else store.items(participants=[owner.id], kinds=_KINDS)
+        sources = {number for item in items for number in item.message_ids}
+        episode_of = store.episodes_of(sources)
+        ended = [s.ended_at for s in store.sessions() if s.ended_at is not None]
+    now = max(ended, default=None)
+    wishes = [one for one in known if one.kind is LastingKind.WISH]
+    made = _kept_numbers(entries_of(items, episode_of, known, now), known)
+    kept = keep([*wishes, *made], now).entries
+    if kept != known:
+        store.put_lasting(kept, seen=seen)
+
+
+def entries_of(
+    items: Sequence[Item],
+    episode_of: Mapping[MessageId, EpisodeId],
+    known: Sequence[LastingEntry],
+    now: datetime | None,
+) -> list[LastingEntry]:
+    """The entries that the items make, numbered from 1: of each thing that lasts the version that
+    holds, and those before it that lasted.
+
+    A thing whose present version the owner retired, or that just ended, makes none.
+    """
+    used = {(one.kind, one.text.casefold()): (one.used, one.pinned) for one in known}
+    made: list[LastingEntry] = []
+    for number, chain in enumerate(_chains(items)):
+        slot = f"{chain[0].slot} {chain[0].entity} {number}" if len(chain) > 1 else ""
+        entries = [_entry(item, slot, episode_of) for item in chain]
+        entries = [
+            replace(one, used=uses, pinned=one.pinned or pinned)
+            for one in entries
+            for uses, pinned in [used.get((one.kind, one.text.casefold()), (0, False))]
+        ]
+        lasting = [one for one in entries if one.pinned or is_eligible(one, now)]
+        if lasting and entries[-1] not in lasting:
+            lasting.append(entries[-1])
+        made += lasting
+    numbered = [replace(one, id=EntryId(n)) for n, one in enumerate(made, 1)]
+    return take_in([], numbered)
+
+
+def kind_of(item: Item) -> LastingKind:
+    """An attribute is of the profile; a fact in which nobody speaks of themselves is knowledge."""
+    if item.kind is ItemKind.ATTRIBUTE:
+        return LastingKind.PROFILE
+    own = _FIRST_PERSON.search(item.quote) is not None
+    return LastingKind.FACT if own else LastingKind.KNOWLEDGE
+
+
+def _chains(items: Sequence[Item]) -> list[list[Item]]:
+    """Each thing that holds now with its earlier versions, oldest first."""
+    by_id: dict[ItemId, Item] = {item.id: item for item in items}
+    chains = []
+    for item in items:
+        if not item.holds or item.corrected or item.duplicate_of is not None:
+            continue
+        chain = [item]
+        while (before := chain[-1].supersedes) is not None and before in by_id:
+            earlier = by_id[before]
+            if earlier in chain:
+                break
+            chain.append(earlier)
+        chains.append([one for one in reversed(chain) if not one.corrected])
+    return chains
+
+
+def _entry(item: Item, slot: str, episode_of: Mapping[MessageId, EpisodeId]) -> LastingEntry:
+    """The entry of one version, without a number yet. Its words are those of its first source."""
+    supporting = {episode_of[number] for number in item.message_ids if number in episode_of}
+    return LastingEntry(
+        EntryId(0),
+        kind_of(item),
+        item.quote,
+        slot,
+        item.value.casefold(),
+        item.said_at,
+        item.last_said_at or item.said_at,
+        item.message_ids,
+        supporting=len(supporting),
+        confirmations=max(1, len(item.message_ids)),
+        pinned=item.state is ItemState.PINNED,
+    )
+
+
+def _kept_numbers(
+    made: Sequence[LastingEntry], known: Sequence[LastingEntry]
+) -> list[LastingEntry]:
+    """The entries with the numbers that they had; new ones get new numbers."""
+    had = {(one.kind, one.text.casefold()): one.id for one in known}
+    last = max((one.id for one in known), default=0)
+    number_of: dict[EntryId, EntryId] = {}
+    for one in made:
+        number = had.get((one.kind, one.text.casefold()))
+        if number is None or number in number_of.values():
+            last += 1
+            number = EntryId(last)
+        number_of[one.id] = number
+    return [
+        replace(
+            one,
+            id=number_of[one.id],
+            superseded_by=None if one.superseded_by is None else number_of[one.superseded_by],
+        )
+        for one in made
+    ]
