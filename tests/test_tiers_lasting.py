@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from localmem.cli.app import app
-from localmem.errors import RecordNotFoundError
-from localmem.jobs.lasting import entries_of, kind_of
+from localmem.errors import RecordNotFoundError, UsageError
+from localmem.jobs.lasting import Support, entries_of, kind_of
 from localmem.memory import Memory
 from localmem.store import Store
 from localmem.testing import build_memory
@@ -22,6 +22,7 @@ from localmem.types import (
     EntryId,
     EpisodeId,
     ForgetTarget,
+    GateKind,
     ImportedConversation,
     ImportedMessage,
     Item,
@@ -65,14 +66,24 @@ def item(
 EPISODE_OF = {MessageId(n): EpisodeId(n) for n in range(1, 20)}
 
 
-def made(*items: Item, known: tuple[LastingEntry, ...] = ()) -> list[LastingEntry]:
-    return entries_of(items, EPISODE_OF, known, _START + timedelta(days=30))
+def made(
+    *items: Item, known: tuple[LastingEntry, ...] = (), opened: dict[EpisodeId, int] | None = None
+) -> list[LastingEntry]:
+    return entries_of(items, Support(EPISODE_OF, opened or {}), known, _START + timedelta(days=30))
 
 
 def test_only_what_two_episodes_support_lasts() -> None:
     once, twice = item(1, "I own a kayak.", 1), item(2, "I row on Sundays.", 2, 3)
     (entry,) = made(once, twice)
     assert (entry.text, entry.supporting, entry.sources) == ("I row on Sundays.", 2, (2, 3))
+
+
+def test_what_is_told_once_lasts_where_its_episode_was_opened_or_the_owner_set_it_right() -> None:
+    once = item(1, "I own a kayak.", 1)
+    (entry,) = made(once, opened={EpisodeId(1): 1})
+    assert (entry.supporting, entry.used) == (1, 0)  # the episode was used, not the entry
+    assert made(once, opened={EpisodeId(2): 9}) == []
+    assert len(made(replace(once, by_owner=True))) == 1
 
 
 def test_what_the_owner_pinned_lasts_whatever_its_support() -> None:
@@ -190,5 +201,8 @@ def test_the_command_shows_pins_and_lets_go(memory: Memory) -> None:
 def test_the_papers_gate_is_chosen_for_a_run(memory: Memory) -> None:
     memory.work(gate="paper")
     assert memory.tiers().counts.episodes == 1
-    memory.work(gate="beta")
-    assert memory.tiers().counts.by_gate.keys() != {"paper"}
+    assert set(memory.tiers().counts.by_gate) <= {GateKind.PAPER, GateKind.NONE}
+    memory.work()
+    assert GateKind.PAPER not in memory.tiers().counts.by_gate
+    with pytest.raises(UsageError, match="no gate is called 'sieve'"):
+        memory.work(gate="sieve")

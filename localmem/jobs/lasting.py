@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from localmem.store import Store
@@ -44,23 +44,43 @@ def renew_lasting(store: Store) -> None:
         items = () if owner is None else store.items(participants=[owner.id], kinds=_KINDS)
         sources = {number for item in items for number in item.message_ids}
         episode_of = store.episodes_of(sources)
+        episodes = store.episodes(set(episode_of.values()))
+        support = Support(episode_of, {one.id: one.opened for one in episodes})
         ended = [s.ended_at for s in store.sessions() if s.ended_at is not None]
     now = max(ended, default=None)
     wishes = [one for one in known if one.kind is LastingKind.WISH]
-    made = _kept_numbers(entries_of(items, episode_of, known, now), known)
+    made = _kept_numbers(entries_of(items, support, known, now), known)
     kept = keep([*wishes, *made], now).entries
     if kept != known:
         store.put_lasting(kept, seen=seen)
 
 
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What speaks for keeping it: the episodes of messages, and how often each was opened."""
+
+    episode_of: Mapping[MessageId, EpisodeId]
+    opened: Mapping[EpisodeId, int] = field(default_factory=dict)
+
+    def episodes(self, item: Item) -> frozenset[EpisodeId]:
+        """The episodes that support an item."""
+        return frozenset(
+            self.episode_of[number] for number in item.message_ids if number in self.episode_of
+        )
+
+    def uses(self, item: Item) -> int:
+        """How often they were opened; the owner's own word on it counts as one use."""
+        return sum(self.opened.get(one, 0) for one in self.episodes(item)) + item.by_owner
+
+
 def entries_of(
     items: Sequence[Item],
-    episode_of: Mapping[MessageId, EpisodeId],
+    support: Support,
     known: Sequence[LastingEntry],
     now: datetime | None,
 ) -> list[LastingEntry]:
     """The entries that the items make, numbered from 1: of each thing that lasts the version that
-    holds, and those before it that lasted.
+    holds, and those before it that lasted. How often an episode was opened counts as use.
 
     A thing whose present version the owner retired, or that just ended, makes none.
     """
@@ -68,16 +88,15 @@ def entries_of(
     made: list[LastingEntry] = []
     for number, chain in enumerate(_chains(items)):
         slot = f"{chain[0].slot} {chain[0].entity} {number}" if len(chain) > 1 else ""
-        entries = [_entry(item, slot, episode_of) for item in chain]
-        entries = [
-            replace(one, used=uses, pinned=one.pinned or pinned)
-            for one in entries
-            for uses, pinned in [used.get((one.kind, one.text.casefold()), (0, False))]
-        ]
-        lasting = [one for one in entries if one.pinned or is_eligible(one, now)]
-        if lasting and entries[-1] not in lasting:
-            lasting.append(entries[-1])
-        made += lasting
+        entries: list[LastingEntry] = []
+        for item in chain:
+            one = _entry(item, slot, len(support.episodes(item)))
+            uses, pinned = used.get((one.kind, one.text.casefold()), (0, False))
+            one = replace(one, used=uses, pinned=one.pinned or pinned)
+            judged = replace(one, used=uses + support.uses(item))
+            if one.pinned or is_eligible(judged, now) or (entries and item is chain[-1]):
+                entries.append(one)
+        made += entries
     numbered = [replace(one, id=EntryId(n)) for n, one in enumerate(made, 1)]
     return take_in([], numbered)
 
@@ -107,9 +126,8 @@ def _chains(items: Sequence[Item]) -> list[list[Item]]:
     return chains
 
 
-def _entry(item: Item, slot: str, episode_of: Mapping[MessageId, EpisodeId]) -> LastingEntry:
+def _entry(item: Item, slot: str, supporting: int) -> LastingEntry:
     """The entry of one version, without a number yet. Its words are those of its first source."""
-    supporting = {episode_of[number] for number in item.message_ids if number in episode_of}
     return LastingEntry(
         EntryId(0),
         kind_of(item),
@@ -119,7 +137,7 @@ def _entry(item: Item, slot: str, episode_of: Mapping[MessageId, EpisodeId]) -> 
         item.said_at,
         item.last_said_at or item.said_at,
         item.message_ids,
-        supporting=len(supporting),
+        supporting=supporting,
         confirmations=max(1, len(item.message_ids)),
         pinned=item.state is ItemState.PINNED,
     )
