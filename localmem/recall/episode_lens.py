@@ -140,16 +140,12 @@ def found_pages(
     links = _links(ranking, known, opened, own)
     linked = _nearest(known, question, [n for n in links if n not in own])[:_LINKED]
     opened = {**opened, **shelf.open(linked, ranking)}
-    places = [(number, 1.0) for number in own]
-    places += [(number, _LINK_SHARE) for number in linked if number in opened]
-    found = [
-        _FoundPage(messages, weight / ((1 + _EPISODE_FALL * place) * (1 + rank)))
-        for place, (number, weight) in enumerate(places)
-        for rank, messages in enumerate(
-            tuple(opened[number].messages[page])
-            for page in (own[number] if number in own else _ranked(opened[number], question))
-        )
-    ]
+    pages = own | {n: _ranked(opened[n], question) for n in linked if n in opened}
+    found = []
+    for place, (number, ranked) in enumerate(pages.items()):
+        share = (1.0 if number in own else _LINK_SHARE) / (1 + _EPISODE_FALL * place)
+        for rank, page in enumerate(ranked):
+            found.append(_FoundPage(tuple(opened[number].messages[page]), share / (1 + rank)))
     return sorted(found, key=lambda one: (-one.share, one.messages))[:_TAKEN]
 
 
