@@ -186,6 +186,20 @@ def test_an_entry_that_an_answer_took_is_counted(memory: Memory) -> None:
         assert [one.used for one in known(again)] == [1]
 
 
+def test_the_doors_of_a_deep_question_read_an_episode_and_that_is_counted(memory: Memory) -> None:
+    tiers = memory.doors(asked_at=_START).tiers
+    assert tiers is not None and tiers.lasting is not None
+    number = memory.tiers().episodes[0].id
+    text = tiers.episode(number)
+    ((line, said),) = text.pages
+    assert line and line == text.summary
+    ids = [one.message.id for one in said]
+    assert tiers.episode_of(ids) == dict.fromkeys(ids, number)
+    memory.close()
+    with build_memory(memory.path) as again:
+        assert {one.id: one.opened for one in again.tiers().episodes}[number] == 1
+
+
 def test_the_command_shows_pins_and_lets_go(memory: Memory) -> None:
     (home,) = known(memory)
     memory.close()

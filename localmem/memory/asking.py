@@ -230,6 +230,7 @@ class Asking:
             self.lasting,
             on_episode=self.opened.add_episode,
             on_entries=self.opened.add_entries,
+            without=without,
         )
         return replace(sources, tiers=tiers)
 

@@ -15,6 +15,7 @@ from localmem.types import (
     LastingKind,
     MessageId,
     PageId,
+    Role,
 )
 
 _EPISODE, _LASTING = "episode", "lasting"
@@ -30,8 +31,12 @@ def open_tiers(
     *,
     on_episode: Callable[[EpisodeId], None],
     on_entries: Callable[[Collection[EntryId]], None],
+    without: Collection[MessageId] = (),
 ) -> Tiers | None:
-    """The doors; None where no page is in an episode yet."""
+    """The doors; None where no page is in an episode yet.
+
+    What the memory itself replied is no evidence, nor are the messages of `without`.
+    """
     with store.reading():
         if store.tier_mark()[0] == 0:
             return None
@@ -42,7 +47,7 @@ def open_tiers(
 
     def episode(number: EpisodeId) -> EpisodeText:
         on_episode(number)
-        return _episode_text(store, finder, number)
+        return _episode_text(store, finder, number, frozenset(without))
 
     def nearest(question: str, most: int) -> Sequence[LastingLine]:
         found = lasting.nearest(question, k=most)
@@ -59,7 +64,9 @@ def open_tiers(
     )
 
 
-def _episode_text(store: Store, finder: Finder, number: EpisodeId) -> EpisodeText:
+def _episode_text(
+    store: Store, finder: Finder, number: EpisodeId, without: Collection[MessageId]
+) -> EpisodeText:
     """An episode with the L0 line of each page's first turn.
 
     Raises:
@@ -78,7 +85,11 @@ def _episode_text(store: Store, finder: Finder, number: EpisodeId) -> EpisodeTex
     lines: dict[PageId, str] = {}
     told: list[tuple[str, tuple[FoundMessage, ...]]] = []
     for page in pages:
-        messages = tuple(said[n] for n in ids.get(page, ()))
+        messages = tuple(
+            said[n]
+            for n in ids.get(page, ())
+            if n not in without and said[n].message.role is not Role.REPLY
+        )
         if messages:
             lines[page] = sentences.get(messages[0].message.turn_id, "")
             told.append((lines[page], messages))
