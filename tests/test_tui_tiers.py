@@ -65,7 +65,7 @@ def test_an_episode_shows_its_structure_its_pages_and_why_each_is_there(
     tmp_path: Path, tiered: Path
 ) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
-        assert "nothing: no conversation is running" in shown(app)
+        assert "nothing: nobody is talking" in shown(app)
         assert "across sessions" in shown(app)
         assert "a page joins" in shown(app)
         one = await open_one(app, pilot)
@@ -104,8 +104,25 @@ def test_a_wish_of_the_long_term_shows_the_message_it_rests_on(
         said = parts(app).value
         assert isinstance(said, Said)
         assert said.message.text.startswith("Always list the sources")
+        await press(app, pilot, "escape", "p")
+        await until(pilot, lambda: "pinned" in shown(app), "nothing was pinned")
+        assert app.memory.tiers().lasting[0].pinned
 
     drive(tmp_path, flow, sample=tiered, size=(80, 24), keys=_KEYS)
+
+
+def test_the_running_conversation_is_the_short_term(tmp_path: Path) -> None:
+    with build_memory(tmp_path / "memory.duckdb") as memory, memory.conversation() as talk:
+        talk.say("My boat is called Perla.")
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        assert "1 exchange of the running conversation" in shown(app)
+        assert "My boat is called Perla." in shown(app)
+        await press(app, pilot, "enter")
+        said = parts(app).value
+        assert isinstance(said, Said) and said.message.text == "My boat is called Perla."
+
+    drive(tmp_path, flow, keys=_KEYS)
 
 
 def test_pages_are_placed_by_their_key(tmp_path: Path, tui_sample: Path) -> None:

@@ -12,6 +12,7 @@ from localmem.types import (
     GateKind,
     LastingEntry,
     LastingView,
+    RecentPage,
     StructureKind,
     TiersView,
 )
@@ -55,13 +56,26 @@ def episode_line(one: EpisodeOverview, inks: Inks) -> tuple[Text, Text]:
     return head, Text(f"   {wording.flat(one.summary)}", inks.plain)
 
 
+def exchange_lines(page: RecentPage, inks: Inks, width: int) -> tuple[Text, Text]:
+    """An exchange of the running conversation in a list: when, then what was said."""
+    first = page.messages[0]
+    said = wording.excerpt(first.whole_text, (), characters=width - 4)
+    return Text(f" {wording.moment(first.said_at)}", inks.dim), Text(f"   {said}", inks.plain)
+
+
+def exchange_head(page: RecentPage, inks: Inks) -> Text:
+    """An exchange of the running conversation above its messages."""
+    cited = counted(len(page.cited), "message") if page.cited else "no message"
+    return Text.assemble(("exchange", inks.head), (f"  the reply rests on {cited}", inks.dim))
+
+
 def entry_line(one: LastingEntry, inks: Inks) -> tuple[Text, Text]:
     """A long-term entry in a list."""
     ink = inks.dim if one.superseded_by is not None else inks.plain
     head = Text.assemble(
         (f" {one.id} ", inks.accent),
         (f"{one.kind}, {wording.flat(one.value)}", inks.head),
-        (f"  {wording.day(one.last_said_at)}", inks.dim),
+        (f"  {wording.day(one.last_said_at)}{' · pinned' if one.pinned else ''}", inks.dim),
     )
     return head, Text(f"   {wording.flat(one.text)}", ink)
 

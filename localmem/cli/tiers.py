@@ -83,6 +83,9 @@ def _print_tiers(console: Console, found: TiersView) -> None:
     from localmem.wording import counted
 
     counts = found.counts
+    if found.recent:
+        said = counted(len(found.recent), "exchange")
+        console.print(f"short term: {said} of the running conversation")
     console.print(
         f"{counted(counts.placed, 'page')} in {counted(counts.episodes, 'episode')}, "
         f"{counts.across_sessions:,} of them across sessions; {counts.loose:,} in none"

@@ -8,6 +8,7 @@ with Memory.open() as memory:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -413,8 +414,9 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         )
 
     def tiers(self, *, limit: int = 20) -> TiersView:
-        """What is where and why: pages, episodes, the gate; the `limit` most useful episodes."""
-        return self._episodes.view(limit)
+        """What is where and why: the running conversation, pages, the gate, what lasts; the
+        `limit` most useful episodes."""
+        return replace(self._episodes.view(limit), recent=self.conversation().pages)
 
     def episode(self, episode_id: EpisodeId) -> EpisodeView:
         """One episode: its pages, and why each is in it.

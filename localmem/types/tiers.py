@@ -10,6 +10,7 @@ from enum import StrEnum
 from localmem.types.finding import FoundMessage
 from localmem.types.ids import EntryId, EpisodeId, MessageId, PageId, SessionId
 from localmem.types.messages import Message
+from localmem.types.talking import RecentPage
 
 
 class StructureKind(StrEnum):
@@ -205,6 +206,7 @@ class EpisodeView:
 class TiersView:
     """What is where and why: the counts, the gate, and the most useful episodes.
 
+    `recent` are the pages of the running conversation, oldest first; there may be none.
     `gate` is what decides now; `fit`, `low_mean`, `high_mean` and `middle` describe the fit:
     its number, the raw scores at which its two kinds lie, and the score from which a page merges.
     """
@@ -218,6 +220,7 @@ class TiersView:
     theta: float
     episodes: tuple[EpisodeOverview, ...]
     lasting: tuple[LastingEntry, ...] = ()
+    recent: tuple[RecentPage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from localmem.types import (
     LastingView,
     Message,
     MessageId,
+    RecentPage,
     SessionId,
     SessionView,
     TiersView,
@@ -61,18 +62,21 @@ class TiersScreen(MemoryScreen):
 
     NAME = "Tiers"
     HELP = """\
-What the memory holds where. **Short term** is the conversation that runs. **Mid term** are
-episodes: pages (a question with its answer) that belong together across sessions, the most useful
-first. **Long term** are the wishes of the owner, in their own words.
+What the memory holds where. **Short term** are the last exchanges of the running conversation.
+**Mid term** are episodes: pages (a question with its answer) that belong together across sessions,
+the most useful first. **Long term** is what lasts of the owner: wishes, profile, facts, in their
+own words.
 
 - **Enter** goes to the parts of an episode: its pages, each with the gate's probability and why it
   is there, their messages, and the episodes that are akin. **Enter** there opens the message in
   its session, or the other episode; **Esc** goes back.
-- A long-term entry shows the messages that it rests on.
+- A long-term entry shows the messages that it rests on. **p** pins it, so that it stays whatever
+  comes, or lets it go again.
 - **w** places what is in no page yet. **x** shows what forgetting a message would take away.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "place", "Place pages"),
+        Binding("p", "pin", "Pin"),
         Binding("x,delete", "forget", "Forget"),
         Binding("escape", "leave", "Back", show=False),
     ]
@@ -110,7 +114,7 @@ first. **Long term** are the wishes of the owner, in their own words.
         self._view = view
         kept = self.held.value
         self.held.set_rows(_rows_of(view), at=_same_as(kept))
-        if view.episodes or view.lasting:
+        if view.episodes or view.lasting or view.recent:
             held = counted(len(view.lasting), "entry", "entries") if view.lasting else "nothing"
             self.say(f"{tiers_told.gate_words(view)} · long term: {held}")
             return
@@ -149,6 +153,10 @@ first. **Long term** are the wishes of the owner, in their own words.
         value = self.held.value
         if isinstance(value, EpisodeOverview):
             self._read_episode(value.id)
+        elif isinstance(value, RecentPage):
+            self._shown = None
+            rows = [Row(Said(one), 2) for one in value.messages]
+            self._show_parts(tiers_told.exchange_head(value, inks_of(self.app)), rows)
         elif isinstance(value, LastingEntry):
             number = value.id
             self.run_job("one", lambda job: self.memory.lasting(number), self._show_entry)
@@ -199,6 +207,19 @@ first. **Long term** are the wishes of the owner, in their own words.
             session_id, message_id = value.place
             self.app.push_screen(ReaderScreen(self.memory, session_id, at=message_id))
 
+    def action_pin(self) -> None:
+        """Let the long-term entry under the cursor stay for good, or let it go again."""
+        value = self.held.value
+        if not isinstance(value, LastingEntry):
+            self.say("only entries of the long term can be pinned", tone="warn")
+            return
+        number, pinned = value.id, not value.pinned
+        self.run_job(
+            "pin",
+            lambda job: self.memory.pin_lasting(number, pinned=pinned),
+            lambda entry: self.refresh_content(),
+        )
+
     def action_leave(self) -> None:
         """Stop what runs, else back to the tiers."""
         if self.stop_jobs():
@@ -229,6 +250,8 @@ first. **Long term** are the wishes of the owner, in their own words.
             return tiers_told.episode_line(value, inks)
         if isinstance(value, LastingEntry):
             return tiers_told.entry_line(value, inks)
+        if isinstance(value, RecentPage):
+            return tiers_told.exchange_lines(value, inks, width)
         title, _, told = str(value).partition("\n")
         return [Text(f"{title} ".ljust(width, "─"), inks.accent), Text(f" {told}", inks.dim)]
 
@@ -259,7 +282,10 @@ def _rows_of(view: TiersView) -> list[Row]:
     holding = [one for one in view.lasting if one.superseded_by is None]
     gone = [one for one in view.lasting if one.superseded_by is not None]
     wishes = counted(len(holding), "entry", "entries") if holding else "nothing"
-    rows = [Row("Short term\nnothing: no conversation is running", 2, is_heading=True)]
+    talk = counted(len(view.recent), "exchange") if view.recent else "nothing"
+    told = f"{talk} of the running conversation" if view.recent else f"{talk}: nobody is talking"
+    rows = [Row(f"Short term\n{told}", 2, is_heading=True)]
+    rows += [Row(page, 2) for page in view.recent]
     rows.append(Row(f"Mid term\n{tiers_told.counts_words(view)}", 2, is_heading=True))
     rows += [Row(one, 2) for one in view.episodes]
     more = view.counts.episodes - len(view.episodes)
