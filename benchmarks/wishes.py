@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.datasets import History, beam
 from benchmarks.replay import lay_out
 from localmem.ports import Embedder
-from localmem.recall.near_wishes import LEAST_COSINE, MOST_WISHES
+from localmem.recall.lasting_search import LEAST_COSINE, MOST_WISHES
 from localmem.tiers.longterm import keep, nearest, take_in
 from localmem.tiers.wishes import entries_of
 from localmem.types import LastingEntry, Role

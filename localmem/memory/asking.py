@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from localmem.recall.deep import Limits, Sources
     from localmem.recall.finder import Finder
     from localmem.recall.lasting_search import LastingSearch
-    from localmem.recall.near_wishes import NearWishes
     from localmem.recall.own_words import OwnWords
     from localmem.recall.routing import Routes
     from localmem.recall.standing import Settled, Standing
@@ -98,7 +97,7 @@ class Asking:
 
     store: Store
     finder: Finder
-    wishes: NearWishes
+    wishes: LastingSearch
     lasting: LastingSearch
     standing: Standing
     models: LoadedModels

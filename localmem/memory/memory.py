@@ -78,8 +78,7 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
         """Use `Memory.open`; this constructor is for programs that bring their own models."""
         from localmem.recall.finder import Finder
-        from localmem.recall.lasting_search import LastingSearch
-        from localmem.recall.near_wishes import NearWishes
+        from localmem.recall.lasting_search import OF_THE_OWNER, WISHES, LastingSearch
         from localmem.recall.standing import Standing
 
         self._store = store
@@ -102,8 +101,9 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         self._warming = WarmingUp(
             store, self._models, lambda: self.layers, self._opened, self._turns
         )
-        self._wishes = NearWishes(store, self._models.embedder_or_none)
-        self._lasting = LastingSearch(store, self._models.embedder_or_none)
+        embedder_of = self._models.embedder_or_none
+        self._wishes = LastingSearch(store, embedder_of, WISHES)
+        self._lasting = LastingSearch(store, embedder_of, OF_THE_OWNER)
         self._asking = Asking(
             store=store,
             finder=finder,
@@ -438,7 +438,7 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
 
     def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
         """How the owner said they want things done, as far as it bears on a question; as data."""
-        return self._wishes.nearest(question, k)
+        return self._wishes.nearest(question, k=k)
 
     def what_lasts(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
         """What lasts of the owner, and bears on a question: profile, facts, knowledge."""
