@@ -8,7 +8,6 @@ with Memory.open() as memory:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,15 +18,14 @@ from localmem.config import Config, load_config
 from localmem.errors import StoreError
 from localmem.jobs.turns import Turns
 from localmem.memory.asking import Asking, Query, Question
-from localmem.memory.episodes import Episodes
 from localmem.memory.front_ends import ServingFrontEnds
 from localmem.memory.keeping import KeepingMessages
 from localmem.memory.knowing import KnowingPeople
 from localmem.memory.local_time import SystemClock
 from localmem.memory.models import LoadedModels, ModelSource
 from localmem.memory.opened import Opened
-from localmem.memory.talking import Talking
 from localmem.memory.telling import OnProgress, Teller
+from localmem.memory.tiering import HoldingTiers
 from localmem.memory.upkeep import Upkeep
 from localmem.memory.warming import WarmingUp
 from localmem.ports import Clock
@@ -36,15 +34,9 @@ from localmem.store import Store
 from localmem.types import (
     Answer,
     Budget,
-    ConsolidateReport,
     Depth,
-    EntryId,
-    EpisodeId,
-    EpisodeView,
     ExportReport,
     Finding,
-    LastingEntry,
-    LastingView,
     Layer,
     MemoryStats,
     QueueStatus,
@@ -53,7 +45,6 @@ from localmem.types import (
     Session,
     SessionId,
     SessionView,
-    TiersView,
     TraceStep,
     WarmReport,
     WorkReport,
@@ -72,7 +63,7 @@ _LOOKED_AT = 60
 """Messages that are found for `own_words`; those of assistants among them are passed over."""
 
 
-class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
+class Memory(KeepingMessages, KnowingPeople, HoldingTiers, ServingFrontEnds):
     """One memory. Safe for threads; several programs may have it open at once."""
 
     def __init__(self, store: Store, *, config: Config, clock: Clock, models: ModelSource) -> None:
@@ -96,7 +87,6 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
             facts=config.search.facts,
             episodes=config.search.episodes,
         )
-        self._episodes = Episodes(store, config, self._models)
         self._upkeep = Upkeep(store, self._models, finder)
         self._warming = WarmingUp(
             store, self._models, lambda: self.layers, self._opened, self._turns
@@ -222,24 +212,6 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
         report = self._upkeep.reindex(embedder, on_progress=on_progress)
         self._embed_facts()
         return report
-
-    def consolidate(
-        self,
-        *,
-        most_messages: int | None = None,
-        on_progress: OnProgress | None = None,
-        gate: str | None = None,
-    ) -> ConsolidateReport:
-        """Place pages of new messages in episodes, and take in what lasts; `work` does it too.
-
-        A later call goes on there. `gate` stands for the configured one.
-
-        Raises:
-            UsageError: there is no gate or structure of the name.
-        """
-        return self._episodes.consolidate(
-            most_messages=most_messages, on_progress=on_progress, gate=gate
-        )
 
     def warm(
         self,
@@ -412,45 +384,6 @@ class Memory(KeepingMessages, KnowingPeople, Talking, ServingFrontEnds):
             make=make,
             on_done=lambda done, total: told("sessions", done, total, "sessions"),
         )
-
-    def tiers(self, *, limit: int = 20) -> TiersView:
-        """What is where and why: the running conversation, pages, the gate, what lasts; the
-        `limit` most useful episodes."""
-        return replace(self._episodes.view(limit), recent=self.conversation().pages)
-
-    def episode(self, episode_id: EpisodeId) -> EpisodeView:
-        """One episode: its pages, and why each is in it.
-
-        Raises:
-            RecordNotFoundError: there is no such episode.
-        """
-        view = self._episodes.episode(episode_id)
-        self._opened.add_episode(episode_id)
-        return view
-
-    def lasting(self, entry_id: EntryId) -> LastingView:
-        """One entry of the long term with the messages that it rests on.
-
-        Raises:
-            RecordNotFoundError: there is no such entry.
-        """
-        return self._episodes.lasting(entry_id)
-
-    def wishes(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
-        """How the owner said they want things done, as far as it bears on a question; as data."""
-        return self._wishes.nearest(question, k=k)
-
-    def what_lasts(self, question: str, *, k: int = 3) -> tuple[LastingEntry, ...]:
-        """What lasts of the owner, and bears on a question: profile, facts, knowledge."""
-        return self._lasting.nearest(question, k=k)
-
-    def pin_lasting(self, entry: EntryId, *, pinned: bool = True) -> LastingEntry:
-        """Let an entry of the long term stay whatever comes, or let it go again.
-
-        Raises:
-            RecordNotFoundError: there is no such entry.
-        """
-        return self._store.pin_lasting(entry, pinned=pinned)
 
     def stats(self) -> MemoryStats:
         """What the memory holds, in numbers."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from duckdb import DuckDBPyConnection as Connection
 
-from localmem.store import lasting, tiers
+from localmem.store import lasting, tier_pages, tiers
 from localmem.store.batches import load
 from localmem.types import EntryId, EpisodeId, MessageId, SessionId
 
@@ -38,7 +38,7 @@ def count(connection: Connection, uses: Uses) -> None:
     """Add to the counts; what is gone is left out."""
     _count_sessions(connection, uses.sessions)
     episodes = Counter(uses.episodes)
-    episode_of = tiers.episodes_of(connection, {m for answer in uses.cited for m in answer})
+    episode_of = tier_pages.episodes_of(connection, {m for answer in uses.cited for m in answer})
     for answer in uses.cited:
         episodes.update({episode_of[message] for message in answer if message in episode_of})
     tiers.count_opened(connection, episodes)

@@ -190,3 +190,30 @@ def _embedded(connection: Connection, model_id: str) -> NDArray[np.int64]:
         "SELECT message_id FROM vector_blank WHERE model_id = ?", [model_id]
     ).fetchnumpy()["message_id"]
     return np.concatenate([np.frombuffer(b"".join(row[0] for row in rows), np.int64), blank])
+
+
+def pieces_of(
+    connection: Connection, model_id: str, message_ids: Sequence[MessageId]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Rows of these messages' pieces: whose each is, int64 (n,), and float32 (n, dim).
+
+    One stored batch is read after the other, so that memory is bounded by what is asked for.
+    """
+    wanted = id_column(message_ids)
+    owners: list[NDArray[np.int64]] = []
+    found: list[NDArray[np.float32]] = []
+    places = connection.execute(
+        "SELECT rowid, message_ids FROM vector_page WHERE model_id = ? ORDER BY generation, rowid",
+        [model_id],
+    ).fetchall()
+    for place, ids in places:
+        hit = np.isin(np.frombuffer(ids, np.int64), wanted)
+        if hit.any():
+            row: Any = connection.execute(
+                "SELECT unit_rows, dimension FROM vector_page WHERE rowid = ?", [place]
+            ).fetchone()
+            owners.append(np.frombuffer(ids, np.int64)[hit])
+            found.append(np.frombuffer(row[0], np.float32).reshape(-1, int(row[1]))[hit])
+    if not owners:
+        return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+    return np.concatenate(owners), np.concatenate(found)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from localmem.store import lasting, meta, tiers, vectors
+from localmem.store import lasting, meta, tier_pages, tiers, vectors
 from localmem.store.facade.held import Held
 from localmem.types import (
     EntryId,
@@ -29,7 +29,7 @@ class TierRows(Held):
     def unpaged(self) -> Mapping[SessionId, Sequence[MessageId]]:
         """Shown messages that are in no page yet, by session, in the order of the session."""
         with self._lease.hold(write=False) as connection:
-            return tiers.unpaged(connection)
+            return tier_pages.unpaged(connection)
 
     def tier_state(self) -> tuple[str, GateState] | None:
         """The embedder that the episodes rest on, and where the gate stopped; None before."""
@@ -66,27 +66,27 @@ class TierRows(Held):
             RecordNotFoundError: there is no such episode.
         """
         with self._lease.hold(write=False) as connection:
-            return tiers.pages_of(connection, episode_id)
+            return tier_pages.pages_of(connection, episode_id)
 
     def page_messages(self, page_ids: Iterable[PageId]) -> Mapping[PageId, tuple[MessageId, ...]]:
         """The shown messages of pages in the order in which they were said."""
         with self._lease.hold(write=False) as connection:
-            return tiers.messages_of(connection, page_ids)
+            return tier_pages.messages_of(connection, page_ids)
 
     def newest_pages(self, most: int) -> Mapping[EpisodeId, Sequence[PageId]]:
         """The newest `most` pages of every episode, oldest first."""
         with self._lease.hold(write=False) as connection:
-            return tiers.newest_pages(connection, most)
+            return tier_pages.newest_pages(connection, most)
 
     def tier_mark(self) -> tuple[int, int, int]:
         """Changes with every change of which page is in which episode."""
         with self._lease.hold(write=False) as connection:
-            return tiers.mark(connection)
+            return tier_pages.mark(connection)
 
     def episodes_of(self, messages: Collection[MessageId]) -> Mapping[MessageId, EpisodeId]:
         """The episode of each of these messages that is in one."""
         with self._lease.hold(write=False) as connection:
-            return tiers.episodes_of(connection, messages)
+            return tier_pages.episodes_of(connection, messages)
 
     def put_lasting(self, kept: Sequence[LastingEntry], *, seen: int) -> bool:
         """Store these entries in place of all. False: messages were removed since `seen`."""
@@ -99,19 +99,19 @@ class TierRows(Held):
     def episode_of_messages(self) -> Mapping[int, int]:
         """The episode of each message that is in one."""
         with self._lease.hold(write=False) as connection:
-            return tiers.episode_of_messages(connection)
+            return tier_pages.episode_of_messages(connection)
 
     def episode_members(
         self, wanted: Iterable[EpisodeId]
     ) -> Mapping[EpisodeId, Sequence[tuple[MessageId, ...]]]:
         """The shown messages of each page of these episodes, oldest page first."""
         with self._lease.hold(write=False) as connection:
-            return tiers.members(connection, wanted)
+            return tier_pages.members(connection, wanted)
 
     def related_episodes(self) -> Mapping[EpisodeId, Sequence[EpisodeId]]:
         """The episodes that the gate found akin to pages of each, the most often first."""
         with self._lease.hold(write=False) as connection:
-            return tiers.related(connection)
+            return tier_pages.related(connection)
 
     def lasting(self) -> tuple[LastingEntry, ...]:
         """The entries of the long term, by id."""
@@ -147,4 +147,4 @@ class TierRows(Held):
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows of these messages' pieces: whose each is, int64 (n,), and float32 (n, dim)."""
         with self._lease.hold(write=False) as connection:
-            return tiers.vectors_of(connection, model_id, message_ids)
+            return vectors.pieces_of(connection, model_id, message_ids)
