@@ -124,6 +124,12 @@ def test_what_is_told_names_what_came_up_before_in_its_own_words(memory: Memory)
     assert (other.text, other.citations) == ("Noted.", ())
 
 
+def test_a_like_sentence_about_something_else_is_not_what_came_up_before(empty: Memory) -> None:
+    with empty.conversation() as talk:
+        talk.say("My cat is Tom.")
+        assert talk.say("My cow is Moo.").text == "Noted."
+
+
 def test_what_is_told_says_which_value_it_replaces(memory: Memory) -> None:
     with memory.conversation() as talk:
         noted = talk.say("I live in Bergen now.")

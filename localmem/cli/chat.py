@@ -228,4 +228,4 @@ def _command(line: str, memory: Memory, answer: Answer | None) -> None:
         left = memory.store.messages_left(numbers)
         cited_messages(output(), [left[number] for number in numbers if number in left])
     else:
-        messages().print(f"there is no {line.split()[0]}; /help shows what there is", markup=False)
+        messages().print(f"there is no {line}; /help shows what there is", markup=False)

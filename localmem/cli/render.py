@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 _EXCERPT_CHARACTERS = 320
 _CONTROLS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {
     127: 0x2421,
-    **dict.fromkeys(range(128, 160), 0xFFFD),
+    **dict.fromkeys((*range(128, 160), 0x061C, 0x200E, 0x200F), 0xFFFD),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
-"""What a terminal would obey, as pictures of itself."""
+"""What a terminal would obey, as pictures of itself: also what turns the direction of text."""
 _ONE_OF = {"summaries": "summary", "replies": "reply"}
 _VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
 
@@ -219,6 +220,8 @@ def work_report(console: Console, report: WorkReport) -> None:
         f"{counted(report.summaries_open, 'summary', 'summaries')}, "
         f"{counted(report.vectors_open, 'vector')}"
     )
+    if report.pages_placed:
+        console.print(f"placed {counted(report.pages_placed, 'page')} in episodes")
 
 
 def stats_table(console: Console, stats: MemoryStats) -> None:

@@ -8,6 +8,7 @@ with Memory.open() as memory:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -198,7 +199,8 @@ class Memory(KeepingMessages, KnowingPeople, HoldingTiers, ServingFrontEnds):
         report = self._upkeep.work(vectors=vectors, items=items, on_progress=on_progress)
         if vectors:
             self._embed_facts()
-            self.consolidate(on_progress=on_progress, gate=gate)
+            placed = self.consolidate(on_progress=on_progress, gate=gate)
+            report = replace(report, pages_placed=placed.pages)
         return report
 
     def reindex(

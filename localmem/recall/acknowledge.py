@@ -89,7 +89,7 @@ def acknowledge(store: Store, told: Told, at: datetime) -> Answer:
 def _related(told: Told) -> list[FoundMessage]:
     """The messages of people that were found and are about the same, best first."""
     said = told.message.text
-    names = {name.casefold() for name in names_in(f"It is {said}")}
+    names = _names(said)
     stems = stems_of(said)
     related = (
         one
@@ -100,10 +100,15 @@ def _related(told: Told) -> list[FoundMessage]:
     return list(related)[:_MOST_RELATED]
 
 
+def _names(sentence: str) -> set[str]:
+    """The names in a sentence, also one that it begins with; "My" and the like are none."""
+    return {name.casefold() for name in names_in(f"It is {sentence}") if stems_of(name)}
+
+
 def _is_about(sentence: str, names: set[str], stems: frozenset[str]) -> bool:
     if sentence.endswith("?"):
         return False
-    if names & {name.casefold() for name in names_in(f"It is {sentence}")}:
+    if names & _names(sentence):
         return True
     shared = len(stems & stems_of(sentence))
     return shared >= _LEAST_SHARED and shared >= _LEAST_SHARE * len(stems)

@@ -55,6 +55,7 @@ from localmem.types import (
     Session,
     SessionId,
 )
+from localmem.wording import counted
 
 _log = logging.getLogger(__name__)
 _WORD_PARTS = ("rows", "keywords")
@@ -500,7 +501,8 @@ class Finder:
         missing = loaded.retriever.without_vector
         if missing:
             return (
-                f"{missing:,} messages have no vector yet: found by words only (localmem work)",
+                f"{counted(missing, 'message has', 'messages have')} no vector yet: "
+                "found by words only (localmem work)",
             )
         return ()
 

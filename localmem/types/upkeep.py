@@ -63,13 +63,17 @@ class ExportReport:
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """What was derived by one run of background work, and what is still open."""
+    """What was derived by one run of background work, and what is still open.
+
+    `pages_placed` counts the pages that went into episodes or founded one.
+    """
 
     summaries_made: int
     vectors_made: int
     summaries_open: int
     vectors_open: int
     seconds: float
+    pages_placed: int = 0
 
 
 class QueueState(StrEnum):
