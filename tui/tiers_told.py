@@ -74,10 +74,15 @@ def entry_line(one: LastingEntry, inks: Inks) -> tuple[Text, Text]:
     ink = inks.dim if one.superseded_by is not None else inks.plain
     head = Text.assemble(
         (f" {one.id} ", inks.accent),
-        (f"{one.kind}, {wording.flat(one.value)}", inks.head),
+        (_kind_words(one), inks.head),
         (f"  {wording.day(one.last_said_at)}{' · pinned' if one.pinned else ''}", inks.dim),
     )
     return head, Text(f"   {wording.flat(one.text)}", ink)
+
+
+def _kind_words(one: LastingEntry) -> str:
+    """What it tells of, with its value where it has one."""
+    return f"{one.kind}, {wording.flat(one.value)}" if one.value else str(one.kind)
 
 
 def episode_head(one: EpisodeOverview, inks: Inks) -> Text:
@@ -125,8 +130,8 @@ def entry_head(view: LastingView, inks: Inks) -> Text:
     one = view.entry
     text = Text.assemble(
         (f"{one.kind} {one.id}", inks.head),
-        (f"  {wording.flat(one.value)}, {wording.day(one.said_at)} to "
-         f"{wording.day(one.last_said_at)}\n", inks.dim),
+        (f"  {wording.flat(one.value)}, " if one.value else "  ", inks.dim),
+        (f"{wording.day(one.said_at)} to {wording.day(one.last_said_at)}\n", inks.dim),
         (f"{wording.plain(one.text)}\n", inks.plain),
         (f"rests on {counted(len(view.sources), 'message')} · used by "
          f"{counted(one.used, 'answer')}", inks.dim),

@@ -146,7 +146,9 @@ def _print_lasting_view(console: Console, found: LastingView) -> None:
     entry = found.entry
     console.print(Text(plain(entry.text), style="bold"))
     said = counted(len(found.sources), "message")
-    console.print(f"{entry.value} {entry.kind} in {said}, used by {counted(entry.used, 'answer')}")
+    kind = f"{entry.value} {entry.kind}".strip()
+    used = counted(entry.used, "answer")
+    console.print(Text(plain(f"{kind} in {said}, used by {used}")))
     if entry.superseded_by is not None:
         console.print(f"no longer: {entry.superseded_by} took its place", style="yellow")
     for one in found.sources:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from localmem.types import EntryId, LastingEntry, LastingKind, Message
 
@@ -94,9 +93,9 @@ def told_within(
     return tuple(chosen)
 
 
-def as_told(entry: LastingEntry, when: datetime | None = None) -> str:
+def as_told(entry: LastingEntry) -> str:
     """A wish as evidence shows it: whose it is, and that it is their word."""
-    day = when or entry.last_said_at
+    day = entry.last_said_at
     said = f" on {day:%Y-%m-%d}" if day is not None else ""
     return f"The owner said{said}: “{entry.text}”"
 
