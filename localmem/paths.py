@@ -40,3 +40,11 @@ def private_folder(path: Path) -> Path:
     """The folder, created with mode 0700 where it does not exist yet."""
     path.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
     return path
+
+
+def shortened(path: Path) -> str:
+    """The path as people write it: from `~` on where it is in the user's own folder."""
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):  # elsewhere, or there is no home
+        return str(path)

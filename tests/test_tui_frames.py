@@ -24,8 +24,7 @@ _NEW = "LOCALMEM_NEW_FRAMES"
 _VARIES = [
     (re.compile(r"\bin \d+ ms"), "in N ms"),
     (re.compile(r"\d+\.\d s\b"), "N.N s"),
-    (re.compile(r"/\S*/memory\.duckdb"), "/memory.duckdb"),
-    (re.compile(r"\d+(\.\d)? [kMG]B(?= unused|$| *│|, | of memory$)"), "N MB"),
+    (re.compile(r"\d+(\.\d)? [kMG]B(?= unused|$| *│|, | of memory$| *$)"), "N MB"),
 ]
 """What is not the same on two machines."""
 
@@ -67,27 +66,28 @@ async def _fill(app: LocalMemApp, pilot: Pilot[None], place: str) -> None:
     elif place == "Ask":
         app.screen.query_one("#question", Input).value = "Where do I live?"
         await press(app, pilot, "enter")
+    elif place == "Stats":
+        app.latencies.clear()  # how fast this machine searches
+        await press(app, pilot, "v")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 def test_the_screens_look_as_they_did(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = tmp_path / "home"
-    empty.mkdir()
-    monkeypatch.setenv("LOCALMEM_HOME", str(empty))
-    monkeypatch.setenv("HOME", str(empty))
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("LOCALMEM_HOME", str(home))
+    monkeypatch.setenv("HOME", str(home))
 
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         for place, key in PLACES.items():
-            if place in ("Import", "Health", "Stats"):  # paths, sizes and times of this machine
-                continue
             await press(app, pilot, f"alt+{key}")
             await _fill(app, pilot, place)
             await _hold_still(app, pilot)
             _check(app, f"{place.lower()}-{size[0]}x{size[1]}")
 
-    drive(tmp_path, flow, sample=make_small(empty), size=size)
+    drive(home, flow, sample=make_small(home), size=size)
 
 
 def test_help_and_forgetting_look_as_they_did(tmp_path: Path) -> None:

@@ -152,7 +152,8 @@ def _suggest(context: typer.Context, json_: bool) -> None:
 
 
 def demo(context: typer.Context) -> None:
-    """Import the sample history into a memory of its own and ask it three questions."""
+    """Import the sample history into its own memory, ask three questions, offer a look around."""
+    from localmem.cli import screen
     from localmem.cli.render import answer_view, import_report
     from localmem.paths import home
     from localmem.sample import asked_at, questions, sample_export
@@ -169,6 +170,8 @@ def demo(context: typer.Context) -> None:
             answer = memory.ask(question, asked_at=asked_at())
             answer_view(console, answer, trace=False, streamed=False)
     messages().print("\nYour own: localmem import EXPORT.zip, then localmem ask '...'", style="dim")
+    if screen.can_be_shown() and typer.confirm("Look around in the terminal app?", default=True):
+        screen.tui(context, web=False, port=None)
 
 
 def _budget(steps: int | None, tokens: int | None, seconds: float | None) -> Budget | None:

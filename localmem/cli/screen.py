@@ -24,8 +24,7 @@ def tui(
     ] = None,
 ) -> None:
     """See, ask, trace and mend your memory in the terminal."""
-    needed = ("textual", "textual_plotext", "textual_serve")
-    if any(importlib.util.find_spec(module) is None for module in needed):
+    if not _is_installed():
         raise MissingExtraError("the terminal app", extra="tui")
     if web:
         _serve(context, port or 0)
@@ -35,6 +34,16 @@ def tui(
     screens = importlib.import_module("localmem_tui")
     with opened(context, create=True, idle_s=2.0) as memory:
         screens.LocalMemApp(memory).run()
+
+
+def can_be_shown() -> bool:
+    """Whether the app is installed and there is a terminal to show it in."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and _is_installed()
+
+
+def _is_installed() -> bool:
+    needed = ("textual", "textual_plotext", "textual_serve")
+    return all(importlib.util.find_spec(module) is not None for module in needed)
 
 
 def _serve(context: typer.Context, port: int) -> None:

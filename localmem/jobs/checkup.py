@@ -11,6 +11,7 @@ from localmem.jobs.coverage import SummaryQuality, summary_quality
 from localmem.jobs.freshness import session_sources, stale_among
 from localmem.jobs.known_quality import KnownQuality, known_quality
 from localmem.layers.source import SessionSource
+from localmem.paths import shortened
 from localmem.store import Store
 from localmem.types import Finding, ItemCounts, MemoryStats, SessionId, Verdict
 from localmem.wording import counted
@@ -121,7 +122,7 @@ def _file_findings(path: Path, stats: MemoryStats) -> Iterator[Finding]:
     yield Finding(
         Verdict.OK,
         "memory",
-        f"{path}, {megabytes:.1f} MB, {counted(stats.messages, 'message')} in "
+        f"{shortened(path)}, {megabytes:.1f} MB, {counted(stats.messages, 'message')} in "
         f"{counted(stats.sessions, 'session')}",
     )
     if stat.S_IMODE(path.stat().st_mode) & _PRIVATE_MASK:
@@ -210,13 +211,19 @@ def _quality_finding(quality: SummaryQuality, coverage: float) -> Finding:
     faithful = f", {quality.faithfulness:.0%} the reverse" if quality.faithfulness else ""
     looked = f"{quality.turns:,} of {counted(quality.turns_total, 'turn')}"
     worst = ", ".join(
-        f"{one.session.id} “{one.session.title[:_TITLE_CHARACTERS]}” {one.coverage:.0%}"
+        f"{one.session.id}{_quoted(one.session.title)} {one.coverage:.0%}"
         for one in quality.worst
+        if one.coverage < 1.0
     )
+    least = f"; least in sessions {worst}" if worst else ""
     return Finding(
         Verdict.NOTICE if poor else Verdict.OK,
         "summary quality",
         f"{coverage:.0%} of the names, numbers and dates of a turn are in its summary{faithful} "
-        f"(means over {looked}); least in sessions {worst}",
+        f"(means over {looked}){least}",
         "localmem warm --layer L0" if poor else "",
     )
+
+
+def _quoted(title: str) -> str:
+    return f" “{title[:_TITLE_CHARACTERS]}”" if title else ""

@@ -29,10 +29,14 @@ _MOST_PROBLEMS = 200
 
 
 class ExportTree(DirectoryTree):
-    """Folders and files, the hidden ones left out."""
+    """Folders and files; hidden ones and those of a memory are left out."""
 
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
-        return [path for path in paths if not path.name.startswith(".")]
+        return [
+            path
+            for path in paths
+            if not path.name.startswith(".") and ".duckdb" not in path.suffixes
+        ]
 
 
 class ImportScreen(MemoryScreen):
