@@ -16,6 +16,19 @@ from localmem.memory import ImportOptions, Memory
 from localmem.testing import FixedModels, ScriptedLlm, build_memory
 from localmem.types import Layer, Provenance, TurnSummary, UnreadReply, Verdict
 
+_MANY_NAMES = (
+    "Ada",
+    "Bela",
+    "Cora",
+    "Dora",
+    "Edda",
+    "Finja",
+    "Gitte",
+    "Heda",
+    "Imke",
+    "Jette",
+    "Kaja",
+)
 _START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
@@ -108,11 +121,18 @@ def test_of_a_large_memory_whole_sessions_are_sampled(tmp_path: Path) -> None:
 
 
 def test_doctor_names_the_worst_sessions_at_most_ten(tmp_path: Path) -> None:
-    memory = _memory(tmp_path, _TURN, "How lovely.", sessions=12)
+    names = " ".join(f"Then I met {name} in {name}ville." for name in _MANY_NAMES)
+    memory = _memory(tmp_path, names, "How lovely.", sessions=12)
+    (line,) = [one for one in memory.doctor() if one.subject == "summary quality"]
+    assert "12 of 12 turns" in line.detail
+    assert line.detail.partition("; least in sessions ")[2].count("%") == 10
+
+
+def test_doctor_names_no_session_whose_summaries_have_everything(tmp_path: Path) -> None:
+    memory = _memory(tmp_path, _TURN, "How lovely.", sessions=2)
     (line,) = [one for one in memory.doctor() if one.subject == "summary quality"]
     assert line.verdict is Verdict.OK
-    assert "12 of 12 turns" in line.detail
-    assert line.detail.count("“") == 10
+    assert line.detail.endswith("(means over 2 of 2 turns)")
 
 
 def test_doctor_counts_stale_facts_and_unread_replies(tmp_path: Path) -> None:
