@@ -24,7 +24,7 @@ screenshots: models
 	@$(BIN)/python -m benchmarks screenshots
 
 test: models
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 check: lint types contracts
 

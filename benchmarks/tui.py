@@ -51,7 +51,7 @@ from localmem.memory import Memory
 from localmem_tui import LocalMemApp
 
 async def run():
-    with Memory.open(Path(sys.argv[1]), create=False, idle_s=2.0) as memory:
+    with Memory.open(Path(sys.argv[1]), create=False) as memory:
         app = LocalMemApp(memory)
         async with app.run_test(size=(120, 40)) as pilot:
             while app.screen.id == "_default" or "Search" not in app.export_screenshot():
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         figures: dict[str, float] = {"turns": args.turns, "load": round(os.getloadavg()[0], 1)}
         figures |= _process_picture(file)
         queries = [_query(sentences, chance) for _ in range(args.queries)]
-        with Memory.open(file, create=False, idle_s=2.0) as memory:
+        with Memory.open(file, create=False) as memory:
             figures |= asyncio.run(_measured(memory, queries, args.steps))
     args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     for name, value in figures.items():

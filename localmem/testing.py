@@ -286,7 +286,7 @@ def build_memory(
     clock: FixedClock | None = None,
     config: Config | None = None,
     patience_s: float = 10.0,
-    idle_s: float = 0.5,
+    idle_s: float = 2.0,
 ) -> Memory:
     """A real memory at `path` with fake models and a clock that stands still in 2026.
 

@@ -69,6 +69,19 @@ def test_a_suggested_question_leads_to_a_cited_answer_in_four_keys(
     drive(tmp_path, flow, sample=tui_sample)
 
 
+def test_a_question_typed_on_the_first_screen_is_answered_in_two_keys_more(
+    tmp_path: Path, tui_sample: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await write(app, pilot, "What was my bib number for the Elbtal Marathon?")
+        await press(app, pilot, "f3", "enter")
+        answer = exchanges(app)[-1].answer
+        assert answer is not None
+        assert (answer.text, len(answer.citations)) == ("4172", 1)
+
+    drive(tmp_path, flow, sample=tui_sample)
+
+
 def test_the_evidence_stands_there_before_the_first_word_and_the_answer_streams(
     tmp_path: Path, tui_sample: Path
 ) -> None:

@@ -24,8 +24,6 @@ from localmem.testing import FixedModels, build_memory
 Flow = Callable[[LocalMemApp, Pilot[None]], Coroutine[None, None, None]]
 
 _PATIENCE_S = 240.0
-_IDLE_S = 2.0
-"""The file stays open so long after a use, as `localmem tui` has it."""
 _KEYS = {" ": "space", "?": "question_mark", ".": "full_stop"}
 _CELL = 12.2
 _TEXT = re.compile(r'<text class="([^"]*)" x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
@@ -74,7 +72,7 @@ def drive(
     file = path / "memory.duckdb"
     if sample is not None:
         shutil.copy(sample, file)
-    with build_memory(file, models=models, idle_s=_IDLE_S) as memory:
+    with build_memory(file, models=models) as memory:
         run_app(memory, flow, size=size, keys=keys)
 
 

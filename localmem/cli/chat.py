@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from localmem.memory.conversation import Conversation
     from localmem.types import Answer, Depth, TraceStep
 
-_IDLE_S = 2.0
 _PROMPT = "> "
 _HELP = """\
 Say something, or ask: what you tell is kept, what you ask is answered with citations.
@@ -95,7 +94,7 @@ def chat(
     wanted = parse_depth(depth)
     interrupts = _Interrupts()
     with (
-        opened(context, create=True, idle_s=_IDLE_S) as memory,
+        opened(context, create=True) as memory,
         memory.conversation(new=new) as talk,
         interrupts.heeded(),
     ):

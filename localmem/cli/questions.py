@@ -22,9 +22,6 @@ from localmem.cli.shared import (
     show_result,
 )
 
-_IDLE_S = 2.0
-"""The steps of one search open the file once between them, unless another program waits."""
-
 if TYPE_CHECKING:
     from localmem.types import Budget, SearchFilter
 
@@ -60,7 +57,7 @@ def search(
 
     limits = _limits(participant, since, until, source)
     moment = parse_moment(asked_at, option="--asked-at")
-    with opened(context, idle_s=_IDLE_S) as memory:
+    with opened(context) as memory:
         result = memory.search(query, k=results, mode=mode, limits=limits, asked_at=moment)
     show_result(result, search_result, json_=json_)
     if not result.found:
@@ -116,7 +113,7 @@ def ask(
         sys.stdout.write(plain(token))
         sys.stdout.flush()
 
-    with opened(context, idle_s=_IDLE_S) as memory, ThinkingLine() as status:
+    with opened(context) as memory, ThinkingLine() as status:
         answer = memory.ask(
             question,
             depth=parse_depth(depth),

@@ -32,7 +32,7 @@ def tui(
     if port is not None:
         raise UsageError("--port is for --web", hint="localmem tui --web --port 8080")
     screens = importlib.import_module("localmem_tui")
-    with opened(context, create=True, idle_s=2.0) as memory:
+    with opened(context, create=True) as memory:
         screens.LocalMemApp(memory).run()
 
 

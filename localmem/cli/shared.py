@@ -35,16 +35,14 @@ class Settings(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(
-    context: typer.Context, *, create: bool = False, idle_s: float = 0.0
-) -> Iterator[Memory]:
+def opened(context: typer.Context, *, create: bool = False) -> Iterator[Memory]:
     """The memory that the options name, offline, closed at the end."""
     from localmem.memory import Memory
     from localmem.netguard import deny_network
 
     deny_network()
     settings: Settings = context.obj
-    with Memory.open(settings.memory, create=create, idle_s=idle_s) as memory:
+    with Memory.open(settings.memory, create=create) as memory:
         yield memory
 
 

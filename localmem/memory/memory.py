@@ -116,11 +116,11 @@ class Memory(KeepingMessages, KnowingPeople, HoldingTiers, ServingFrontEnds):
         create: bool = True,
         config: Config | None = None,
         clock: Clock | None = None,
-        idle_s: float = 0.0,
+        idle_s: float = 2.0,
     ) -> Memory:
         """The memory at `path`, by default this user's; models are loaded when first needed.
 
-        `idle_s` keeps the file open that long after each use while no other program waits.
+        `idle_s` keeps the file open that long after each use, while no other program waits for it.
 
         Raises:
             StoreError: there is no memory and `create` is False.
