@@ -55,9 +55,9 @@ def test_it_takes_tens_of_milliseconds() -> None:
     )
     question = asked("What does Ines speak of?", evidence)
     answer_question(question, depth=Depth.INSTANT)
-    began = time.perf_counter()
+    began = time.process_time()
     answer_question(question, depth=Depth.INSTANT)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_an_empty_memory_gives_not_found() -> None:

@@ -189,11 +189,11 @@ def test_a_date_beyond_the_calendar_is_left_out() -> None:
 def test_a_long_text_takes_bounded_time() -> None:
     text = "We went there on Friday and last year, in March 2022; " * 400
 
-    started = time.perf_counter()
+    started = time.process_time()
     found = resolve(text, SAID_AT)
 
     assert len(found) == 1200
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_a_weekend_just_past_is_told_from_the_day_of_writing() -> None:

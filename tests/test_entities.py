@@ -131,10 +131,10 @@ def test_a_first_name_that_two_people_share_names_neither() -> None:
 def test_a_long_text_takes_bounded_time() -> None:
     text = "Yesterday Anna Weber sold 3 bikes to Tom and the shop in Berlin was busy. " * 280
 
-    started = time.perf_counter()
+    started = time.process_time()
     keywords(text)
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.parametrize(

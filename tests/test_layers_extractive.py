@@ -164,19 +164,19 @@ def test_a_very_long_message_takes_bounded_time() -> None:
     one = message(text)
     dates = {one.id: resolve(one.text, one.said_at)}
 
-    started = time.perf_counter()
+    started = time.process_time()
     summarise_turn([one], dates)
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_a_text_without_sentence_ends_takes_bounded_time() -> None:
     one = message("a.b" * 7000)
 
-    started = time.perf_counter()
+    started = time.process_time()
     summarise_turn([one], {})
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_the_source_hash_follows_text_and_time() -> None:
