@@ -107,10 +107,12 @@ def test_a_model_that_gives_one_person_the_other_s_answer_is_not_believed() -> N
         ScriptedLlm(["horseback riding"]),
     )
     assert hers.found and hers.text == "horseback riding"
-    llm = ScriptedLlm(["horseback riding"], fallback_choice=1)
+    llm = ScriptedLlm(["horseback riding"], fallback_choice=0)
     his = ask("What activity did Jonas use to do with his dad?", RIDES, llm)
     assert not his.found and his.text == NOT_FOUND
-    assert [call.kind for call in llm.history] == ["complete", "choose", "choose"]
+    assert [call.kind for call in llm.history] == ["complete"], (
+        "where both checks agree, it is not asked"
+    )
 
 
 @pytest.mark.parametrize(("likely", "found"), [((0.7, 0.3), True), ((0.4, 0.6), False)])

@@ -354,11 +354,17 @@ def _belongs_to_another(
     answer: str,
     cited: Sequence[tuple[Evidence, Citation]],
 ) -> bool:
-    """The same, and where what was found fits another better; the model may clear the doubt."""
+    """The same, and where what was found fits another better.
+
+    Where both speak against the answer it is refused; one alone is a doubt, which the model may
+    clear.
+    """
     fit = fit_by_person(asked.question, asked.evidence, asked.people)
-    reason = about_somebody_else(asked.question, cited, asked.evidence, asked.people)
-    reason = reason or told_of_another(fit)
-    if fit is None or not fit.another or not reason or reader.out_of_time:
+    by_citation = about_somebody_else(asked.question, cited, asked.evidence, asked.people)
+    by_fit = told_of_another(fit)
+    reason = by_citation or by_fit
+    is_doubt = bool(by_citation) != bool(by_fit)
+    if fit is None or not fit.another or not is_doubt or reader.out_of_time:
         return _refuse(outcome, reason)
     began = time.perf_counter()
     sources = [source for source, _ in cited]
