@@ -26,6 +26,8 @@ from localmem.types import MemoryStats
 from localmem.wording import counted
 
 _LOOK_EVERY_S = 0.5
+_WITHOUT_COLOURS = ("ansi-dark", "ansi-light")
+"""Themes of Textual whose colours are the terminal's own; ours are drawn in named ones."""
 
 
 class LocalMemApp(App[None]):
@@ -41,7 +43,7 @@ class LocalMemApp(App[None]):
             for name, key in PLACES.items()
         ),
         Binding("t", "toggle_theme", "Dark / light", show=False),
-        Binding("ctrl+q", "quit", "Quit", show=False),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -52,7 +54,7 @@ class LocalMemApp(App[None]):
         self.latencies: list[float] = []
         self._file_watch = FileWatch(memory.path)
         self._generation: int | None = None
-        self._is_looking = False
+        self._is_looking = self._missed = False
         makers = (
             self._search, self._ask, self._browse, self._people, self._graph, self._tiers,
             self._import, self._models, self._health, self._stats,
@@ -61,6 +63,8 @@ class LocalMemApp(App[None]):
             self.add_mode(name, maker)
 
     def on_mount(self) -> None:
+        for name in _WITHOUT_COLOURS:
+            self.unregister_theme(name)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name if self._begins_dark else LIGHT.name
@@ -85,6 +89,10 @@ class LocalMemApp(App[None]):
             return  # a window is open: it is closed first
         await self.switch_mode(name)
         self._say_holds()
+
+    def action_visit(self, name: str) -> None:
+        """The same after a click: in the app's own turn, since the line that was clicked may go."""
+        self.call_later(self.action_go, name)
 
     async def action_ask(self, question: str) -> None:
         """To Ask, with a question in its line."""
@@ -128,7 +136,7 @@ class LocalMemApp(App[None]):
                 yield SystemCommand(title, f"On {getattr(screen, 'NAME', '') or 'here'}", run)
         yield SystemCommand("Dark / light", "Change the theme's side", self.action_toggle_theme)
         yield SystemCommand("Help", "What this screen is for", self.action_help)
-        own = {"Keys", "Maximize", "Minimize"}
+        own = {"Keys", "Maximize", "Minimize", "Screenshot"}
         for command in super().get_system_commands(screen):
             if command.title not in own:
                 yield command
@@ -139,7 +147,7 @@ class LocalMemApp(App[None]):
     # --- The memory changes -----------------------------------------------------------------
 
     def _look(self) -> None:
-        if not self._is_looking and self._file_watch.has_changed():
+        if not self._is_looking and (self._file_watch.has_changed() or self._missed):
             self._read_generation()
 
     def _read_generation(self) -> None:
@@ -157,24 +165,25 @@ class LocalMemApp(App[None]):
 
     def _seen(self, found: tuple[int, MemoryStats]) -> None:
         self._is_looking = False
+        missed, self._missed = self._missed, False
         generation, stats = found
         self._holds = f"{counted(stats.messages, 'message')} · {counted(stats.sessions, 'session')}"
         self._say_holds()
         before, self._generation = self._generation, generation
-        if before is not None and before != generation:
+        if before != generation and (before is not None or missed):
             for screens in self._screen_stacks.values():
                 for screen in screens:
-                    if isinstance(screen, MemoryScreen):
+                    if isinstance(screen, MemoryScreen) and screen.is_mounted:
                         screen.memory_changed()
 
     def _unseen(self, error: LocalMemError) -> None:
-        """Busy just now: the next change of the file, or the next look, will do."""
-        self._is_looking = False
+        """Busy just now: the next look will do."""
+        self._is_looking, self._missed = False, True
         self.log.warning(error.message)
 
     def _say_holds(self) -> None:
         holds = getattr(self, "_holds", "")
-        if isinstance(self.screen, MemoryScreen):
+        if isinstance(self.screen, MemoryScreen) and self.screen.is_mounted:
             self.screen.say_holds(holds)
 
     # --- The screens: their modules are loaded when they are first gone to --------------------

@@ -212,6 +212,9 @@ class MemoryScreen(Screen[None]):
 
     # --- Fresh content ----------------------------------------------------------------------
 
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self.memory_changed())
+
     def memory_changed(self) -> None:
         """Another program, or another screen, changed the memory."""
         if self.is_active:

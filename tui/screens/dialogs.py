@@ -120,7 +120,7 @@ class FormDialog(WorkingDialog[str]):
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one("#form").border_title = self._title
+        self.query_one("#form").border_title = Text(self._title)  # a name is no markup
         self.query(Input).first().focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -168,5 +168,5 @@ class TextDialog(ModalScreen[None]):
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one("#text").border_title = self._title
+        self.query_one("#text").border_title = Text(self._title)  # a name is no markup
         self.query_one(VerticalScroll).focus()

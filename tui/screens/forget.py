@@ -24,6 +24,7 @@ from localmem.types import (
     ForgetTarget,
     ImportId,
     MessageId,
+    ParticipantId,
     Session,
 )
 from localmem.wording import counted
@@ -41,10 +42,10 @@ def choices_of(
     *,
     message: MessageId | None = None,
     session: Session | None = None,
-    person: str | None = None,
+    person: tuple[ParticipantId, str] | None = None,
     import_id: ImportId | None = None,
 ) -> tuple[Choice, ...]:
-    """What can be forgotten where this is selected, the smallest first."""
+    """What can be forgotten where this is selected, the smallest first; `person`: id and name."""
     found = []
     if message is not None:
         found.append(Choice(f"message {message}", ForgetTarget(messages=(message,))))
@@ -52,7 +53,8 @@ def choices_of(
         words = f"session {session.id}, {wording.titled(session.title)}"
         found.append(Choice(words, ForgetTarget(sessions=(session.id,))))
     if person is not None:
-        found.append(Choice(f"all of {wording.flat(person)}", ForgetTarget(person=person)))
+        number, name = person  # a person and an assistant may have one name
+        found.append(Choice(f"all of {wording.flat(name)}", ForgetTarget(person=str(number))))
     if import_id is not None:
         found.append(Choice(f"all of import {import_id}", ForgetTarget(import_id=import_id)))
     return tuple(found)
@@ -73,6 +75,7 @@ of the same export leaves them out.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave it"),
         Binding("y", "forget", "Forget it"),
+        Binding("f1", "app.help", "Help", key_display="F1"),
     ]
     DEFAULT_CSS = """
     ForgetDialog { align: center middle; }
@@ -135,6 +138,8 @@ of the same export leaves them out.
         confirm = self.query_one("#confirm", Input)
         if self._plan.confirm and confirm.value.strip() != self._plan.confirm:
             confirm.focus()
+            if confirm.value.strip():
+                self.notify("that is not the name", severity="warning")
             return
         target, said = self._planned.target, confirm.value.strip()
         self._is_busy = True

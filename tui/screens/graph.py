@@ -27,6 +27,7 @@ from localmem.types import (
     Neighbourhood,
     Node,
     NodeKind,
+    ParticipantId,
     PersonOverview,
     SessionView,
 )
@@ -226,7 +227,8 @@ none says whose a thing is.
         if chosen is None:
             return
         if chosen.node.kind is NodeKind.PERSON:
-            self._ask_first(ForgetDialog(self.memory, choices_of(person=chosen.label)))
+            person = ParticipantId(int(chosen.node.key)), chosen.label
+            self._ask_first(ForgetDialog(self.memory, choices_of(person=person)))
             return
         session_id, message = chosen.session_id, chosen.message_id
         if session_id is None:

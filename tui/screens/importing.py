@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -208,7 +209,9 @@ history of an invented person.
 def export_path(line: str) -> Path:
     """The path that a line means; "sample" is the shipped history where no such file is."""
     text = line.strip().strip("'\"")
-    path = Path(text).expanduser()
+    path = Path(text)
+    with contextlib.suppress(RuntimeError):  # a "~name" that nobody has: there is no such file
+        path = path.expanduser()
     return sample_export() if text == _SAMPLE and not path.exists() else path
 
 

@@ -273,13 +273,13 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         one = self.chosen_person
         if one is None:
             return
-        name = one.person.name
+        name, number = one.person.name, str(one.person.id)
         others = tuple(other for other in self._names() if other != name)
         field = Field("other", f"who is also {name}", suggestions=others)
         self._ask_for(
-            f"Merge into {name}",
+            f"Merge into {wording.flat(name)}",
             [field],
-            lambda lines: change_words(self.memory.merge_people(name, _said(lines["other"]))),
+            lambda lines: change_words(self.memory.merge_people(number, _said(lines["other"]))),
             explanation="Their messages go over. Split with the same name takes it back.",
         )
 
@@ -288,7 +288,7 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         one = self.chosen_person
         if one is None:
             return
-        name = one.person.name
+        name, number = one.person.name, str(one.person.id)
         fields = [
             Field("new", "who the other one is", suggestions=one.absorbed),
             Field("sessions", "in which sessions they speak", placeholder="12 14, or none"),
@@ -296,10 +296,10 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
 
         def split(lines: dict[str, str]) -> str:
             choice = SplitChoice(sessions=session_numbers(lines["sessions"]))
-            return change_words(self.memory.split_person(name, choice, _said(lines["new"])))
+            return change_words(self.memory.split_person(number, choice, _said(lines["new"])))
 
         self._ask_for(
-            f"Split {name}",
+            f"Split {wording.flat(name)}",
             fields,
             split,
             explanation="Without sessions, a merge with that name is taken back.",
@@ -310,19 +310,20 @@ Who speaks in this memory, and what is known of them. What holds now stands firs
         one = self.chosen_person
         if one is None:
             return
-        name = one.person.name
+        name, number = one.person.name, str(one.person.id)
 
         def alias(lines: dict[str, str]) -> str:
-            person = self.memory.add_alias(name, _said(lines["alias"]))
+            person = self.memory.add_alias(number, _said(lines["alias"]))
             return f"{person.name} is known as {', '.join((person.name, *person.aliases))}"
 
-        self._ask_for(f"One more name for {name}", [Field("alias", "name")], alias)
+        self._ask_for(f"One more name for {wording.flat(name)}", [Field("alias", "name")], alias)
 
     def action_forget(self) -> None:
         """What would go with the person under the cursor."""
         one = self.chosen_person
         if one is not None:
-            dialog = ForgetDialog(self.memory, choices_of(person=one.person.name))
+            choices = choices_of(person=(one.person.id, one.person.name))
+            dialog = ForgetDialog(self.memory, choices)
             self.app.push_screen(dialog, lambda gone: self.refresh_content() if gone else None)
 
     def _ask_for(

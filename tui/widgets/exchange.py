@@ -43,6 +43,14 @@ class Exchange(Vertical):
         yield Static(Text("looking through the memory …", "dim"), classes="remark")
         yield Rows(self._draw, classes="-empty")
 
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self._draw_anew())
+
+    def _draw_anew(self) -> None:
+        """In the inks of another theme."""
+        if self.answer is not None:
+            self.show_answer(self.answer)
+
     @property
     def links(self) -> Rows:
         """The evidence while it is answered, the citations afterwards."""

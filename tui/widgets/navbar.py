@@ -53,8 +53,9 @@ class NavBar(Horizontal):
             is_here = name == self._current
             style = f"reverse {inks.accent}" if is_here else inks.plain
             line.append(f"{before}{key}", style if is_here else inks.accent)
+            # A link has one colour: the key is none.
             part = Text(f"{between}{name} ", style)
-            part.apply_meta({"@click": f"app.go('{name}')"})  # a link has one colour: not the key
+            part.apply_meta({"@click": f"app.visit('{name}')"})
             line.append_text(part)
         self.query_one("#places", Static).update(line)
 

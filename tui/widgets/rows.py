@@ -161,6 +161,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         return self._drawn[key]
 
     def _strip(self, line: Text, width: int) -> Strip:
+        line = line.copy()  # it is its owner's, and may be drawn wider later
         line.truncate(width, overflow="ellipsis")
         segments = [
             Segment(part.text, part.style or Style.null())
@@ -226,7 +227,8 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """A click puts the cursor; one on the cursor, or a double one, chooses."""
-        line = event.y + int(self.scroll_offset.y)
+        at = event.get_content_offset(self)
+        line = at.y + int(self.scroll_offset.y) if at is not None else self._offsets[-1]
         if line >= self._offsets[-1]:
             return
         place = bisect_right(self._offsets, line) - 1
