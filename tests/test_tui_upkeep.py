@@ -220,7 +220,7 @@ def test_one_key_changes_between_dark_and_light_and_the_next_start_remembers(
         config_file.mkdir()
         await press(app, pilot, "escape", "t")
         assert app.theme == DARK.name
-        assert 'write [tui] theme = "dark" yourself' in " ".join(shown(app).split())
+        assert any('theme = "dark" yourself' in one.message for one in app._notifications)
 
     drive(tmp_path, change)
     config = load_config(config_file)

@@ -120,9 +120,8 @@ class LocalMemApp(App[None]):
         try:
             self.memory.keep_theme("dark" if is_dark else "light")
         except LocalMemError as error:
-            for screen in self.screen_stack:
-                if isinstance(screen, MemoryScreen):
-                    screen.fail(error)
+            told = f"{error.message}\n{error.hint}".rstrip()
+            self.notify(told, severity="warning", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every screen, every key of the one that is shown, and Textual's own commands."""
