@@ -6,16 +6,19 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 from localmem_tui import LocalMemApp
 from localmem_tui.screens.forget import ForgetDialog
 from localmem_tui.screens.importing import ImportScreen
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from localmem.memory import Memory
 from localmem.ports import FloatMatrix
 from localmem.testing import FixedModels, HashEmbedder
-from localmem.types import Progress
+from localmem.types import ImportReport, Progress
 from tests.tui_driver import drive, press, settled, shown, until, write
 
 
@@ -110,6 +113,47 @@ def test_an_import_tells_its_progress_escape_stops_it_and_the_same_one_goes_on_t
         assert app.memory.stats().messages_without_vectors == 0
 
     drive(tmp_path, flow, models=FixedModels(the_embedder=embedder), keys=("alt+7",))
+
+
+def test_enter_while_an_import_runs_does_not_end_it(tmp_path: Path) -> None:
+    export, embedder = _broken_export(tmp_path), HeldEmbedder()
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        app.screen.query_one("#path", Input).value = str(export)
+        await pilot.press("f2")
+        await until(pilot, embedder.started.is_set)
+        await pilot.press("enter")
+        assert "an import runs: Esc stops it" in shown(app)
+        await pilot.press("f2")
+        assert "an import runs: Esc stops it" in shown(app)
+        embedder.may_go_on.set()
+        await settled(app, pilot)
+        assert "2 messages were added" in shown(app)
+        assert app.memory.stats().messages_without_vectors == 0
+        await press(app, pilot, "enter")
+        assert "2 messages known already" in shown(app)
+
+    drive(tmp_path, flow, models=FixedModels(the_embedder=embedder), keys=("alt+7",))
+
+
+def test_f2_during_a_look_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export, may_end = _broken_export(tmp_path), threading.Event()
+    plan = Memory.plan_import
+
+    def slow_plan(memory: Memory, path: Path, **options: Any) -> ImportReport:
+        assert may_end.wait(60)
+        return plan(memory, path, **options)
+
+    monkeypatch.setattr(Memory, "plan_import", slow_plan)
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        app.screen.query_one("#path", Input).value = str(export)
+        await pilot.press("enter", "f2")
+        await settled(app, pilot)
+        may_end.set()
+        assert "2 messages were added" in shown(app)
+
+    drive(tmp_path, flow, keys=("alt+7",))
 
 
 def test_an_import_is_taken_back_after_a_dry_run(tmp_path: Path, tui_sample: Path) -> None:

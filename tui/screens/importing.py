@@ -64,7 +64,7 @@ history of an invented person.
     def __init__(self, memory: Memory, *, start: Path | None = None) -> None:
         super().__init__(memory)
         self._start = start or Path.home()
-        self._planned: Path | None = None
+        self._is_importing = False
 
     def body(self) -> ComposeResult:
         yield Input(placeholder="Path of an export: file, folder or zip; or: sample", id="path")
@@ -110,7 +110,9 @@ history of an invented person.
 
     def look(self, path: Path) -> None:
         """Say what an import would add; stores nothing."""
-        self._planned = None
+        if self._is_importing:
+            self._say_it_runs()
+            return
         self.run_job(
             "import",
             lambda job: self.memory.plan_import(path, on_progress=job.tell),
@@ -120,7 +122,6 @@ history of an invented person.
         )
 
     def _show_plan(self, path: Path, report: ImportReport) -> None:
-        self._planned = path
         inks = inks_of(self.app)
         text = report_text(report, inks, planned=True)
         text.append("\n\nF2", inks.head)
@@ -132,9 +133,12 @@ history of an invented person.
     # --- Taking in --------------------------------------------------------------------------
 
     def action_take_in(self, later: bool = False) -> None:
-        """Import what stands in the line."""
+        """Import what stands in the line; a look into it ends for that."""
         line = self.query_one("#path", Input).value
-        if not line.strip() or self.runs("import"):
+        if self._is_importing:
+            self._say_it_runs()
+            return
+        if not line.strip():
             return
         path = export_path(line)
 
@@ -142,6 +146,7 @@ history of an invented person.
             options = ImportOptions(later=later)
             return self.memory.import_(path, options, on_progress=job.tell)
 
+        self._is_importing = True
         self.run_job(
             "import",
             take_in,
@@ -150,12 +155,17 @@ history of an invented person.
             failed=self._failed,
         )
 
+    def _say_it_runs(self) -> None:
+        self.say("an import runs: Esc stops it", tone="warn")
+
     def _show_report(self, report: ImportReport) -> None:
+        self._is_importing = False
         self._say_report(report_text(report, inks_of(self.app), planned=False))
         self.say("imported · 1 to search, 2 to ask")
         self.refresh_content()
 
     def _failed(self, error: LocalMemError) -> None:
+        self._is_importing = False
         if isinstance(error, StoppedError):
             told = "Stopped. What was stored is whole; the same import goes on where it stopped."
             self._say_report(Text(told, inks_of(self.app).warn))
