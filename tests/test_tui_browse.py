@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC
 from pathlib import Path
 
 from localmem_tui import LocalMemApp
@@ -12,6 +14,8 @@ from localmem_tui.widgets.rows import Rows
 from localmem_tui.widgets.session_pane import SessionPane, Told
 from textual.pilot import Pilot
 
+from localmem.memory import ImportOptions
+from localmem.testing import build_memory
 from localmem.types import KeyFact, Layer, Message, Session, TurnNote, TurnSummary
 from tests.tui_driver import drive, press, settled, shown, until, write
 
@@ -91,6 +95,51 @@ def test_each_layer_is_made_when_it_is_first_looked_at_and_each_row_leads_deeper
         assert pane(app).shown_layer is Layer.SUMMARY
 
     drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
+
+
+def test_text_is_wrapped_anew_in_a_window_of_another_width(
+    tmp_path: Path, tui_sample: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot)
+        await press(app, pilot, "enter", "down")
+        before = chosen(app)
+        for columns in (100, 160):
+            was = _longest(app)
+            await pilot.resize_terminal(columns, 40)
+            await until(pilot, lambda was=was: _longest(app) != was, "text stays as it was")
+            await settled(app, pilot)
+            assert _longest(app) <= pane(app).text_width
+            assert chosen(app) == before
+
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+3",))
+
+
+def _longest(app: LocalMemApp) -> int:
+    rows = [one for one in pane(app).rows.values if isinstance(one, Told)]
+    return max(line.cell_len for row in rows for line in row.lines)
+
+
+def test_nothing_of_the_last_session_stays_once_it_is_forgotten(tmp_path: Path) -> None:
+    export = tmp_path / "chat.jsonl"
+    said = {"role": "user", "content": "The telescope in Bergen shows Saturn."}
+    export.write_text(json.dumps({"conversation_id": "c", "messages": [said]}), encoding="utf-8")
+    with build_memory(tmp_path / "memory.duckdb") as memory:
+        memory.import_(export, ImportOptions(tz=UTC))
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot)
+        assert "shows Saturn" in shown(app)
+        await press(app, pilot, "x")
+        await until(pilot, lambda: "would go:" in shown(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "forgotten:" in shown(app))
+        await press(app, pilot, "escape")
+        assert "this memory is empty" in shown(app)
+        assert "Saturn" not in shown(app)
+        assert pane(app).session is None
+
+    drive(tmp_path, flow, keys=("alt+3",))
 
 
 def test_in_a_narrow_window_a_session_takes_the_whole_screen(

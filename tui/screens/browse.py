@@ -73,8 +73,15 @@ All sessions, the newest first; the one under the cursor stands on the right.
         kept = rows.value
         heading_of = _source_of if self._by_source else _month_of
         rows.set_rows(list(grouped(shown, heading_of)), at=_same_session(kept))
+        if rows.value is None and not self._has(self.pane.session):
+            self.let_rest()
+            self.pane.clear()
         grouping = "source" if self._by_source else "month"
         self.say(f"{counted(len(shown), 'session')} by {grouping}")
+
+    def _has(self, session: Session | None) -> bool:
+        """Whether the memory still has what the pane shows."""
+        return session is not None and any(one.id == session.id for one in self._sessions)
 
     # --- Keys -------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class ReadingScreen(MemoryScreen):
         self.run_job(
             "pane",
             read,
-            lambda found: pane.show_view(*found, event.at),
+            lambda found: pane.show_view(*found, event.at, width=width),
             words=_MAKES.get(event.layer, ""),
             failed=self._not_read,
         )

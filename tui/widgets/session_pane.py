@@ -80,6 +80,7 @@ class SessionPane(Vertical):
         self._turns: dict[MessageId, TurnId] = {}
         self._found: MessageId | None = None
         self._wanted = Layer.RAW
+        self._wrapped_to = 0
 
     def compose(self) -> ComposeResult:
         yield Static(id="pane-title")
@@ -121,6 +122,17 @@ class SessionPane(Vertical):
         self.query_one("#pane-title", Static).update(_title(session, inks_of(self.app)))
         self.want(layer, at)
 
+    def clear(self) -> None:
+        """Show nothing."""
+        self.session = self.view = None
+        self._trail.clear()
+        self._turns.clear()
+        self.query_one("#pane-title", Static).update("")
+        note = self.query_one("#pane-note", Static)
+        note.update("")
+        note.set_class(True, "-empty")
+        self.rows.set_rows(())
+
     def want(self, layer: Layer, at: MessageId | None = None) -> None:
         """Ask for a layer of the session that is open."""
         if self.session is None:
@@ -137,11 +149,24 @@ class SessionPane(Vertical):
         """The rows of a layer, wrapped. Takes long for long sessions: for a thread."""
         return wrapped_rows(view, width, inks_of(self.app), self._words, self._found)
 
-    def show_view(self, view: SessionView, told: Sequence[Told], at: MessageId | None) -> None:
-        """Show a layer that was asked for."""
+    def on_resize(self) -> None:
+        """Text is wrapped anew where its lines have another width now."""
+        self.call_after_refresh(self._wrap_anew)
+
+    def _wrap_anew(self) -> None:
+        if self.view is None or self.session is None or self.view.session.id != self.session.id:
+            return
+        is_shown = self._wanted is self.shown_layer  # else another layer is on its way
+        if is_shown and self.rows.size.width and self.text_width != self._wrapped_to:
+            self.want(self.shown_layer, self.chosen_message)
+
+    def show_view(
+        self, view: SessionView, told: Sequence[Told], at: MessageId | None, *, width: int
+    ) -> None:
+        """Show a layer that was asked for, its rows wrapped to `width`."""
         if self.session is None or view.session.id != self.session.id:
             return
-        self.session, self.view = view.session, view
+        self.session, self.view, self._wrapped_to = view.session, view, width
         self._turns.update((message.id, message.turn_id) for message in view.messages)
         self._mark_tab(view.layer)
         note = self.query_one("#pane-note", Static)
@@ -151,6 +176,7 @@ class SessionPane(Vertical):
         note.set_class(not any(lines), "-empty")
         rows = [Row(one, len(one.lines)) for one in told]
         self.rows.set_rows(rows, at=self._place_of(at) if at is not None else None)
+        self.call_after_refresh(self._wrap_anew)  # the window may have changed meanwhile
 
     def keep(self) -> None:
         """What was asked for does not come: the tab of what is shown is the chosen one again."""
