@@ -28,7 +28,7 @@ from localmem.config import Config, TuiConfig, load_config
 from localmem.errors import ConfigError, LocalMemError, StoreError
 from localmem.shelf import ShelfEntry
 from localmem.testing import FixedModels, ScriptedLlm, build_memory
-from localmem.types import QueueState
+from localmem.types import Finding, QueueState
 from tests.tui_driver import drive, make_small, press, run_app, settled, shown, until, write
 
 
@@ -101,6 +101,65 @@ def test_a_finding_is_repaired_by_its_key(tmp_path: Path, own_home: Path) -> Non
         await until(pilot, lambda: "have no vector" not in shown(app))
 
     drive(tmp_path, flow, sample=make_small(own_home, later=True), keys=("alt+9",))
+
+
+def test_the_cursor_stays_on_its_finding_when_the_memory_or_the_window_changes(
+    tmp_path: Path, own_home: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        rows = app.screen.query_one("#findings", Rows)
+        rows.move_to(lambda line: isinstance(line, Line) and line.finding.subject == "vectors")
+        await press(app, pilot, "v")
+        assert _subject(rows) == "vectors"
+        await pilot.resize_terminal(80, 24)
+        await settled(app, pilot)
+        assert _subject(rows) == "vectors"
+
+    drive(tmp_path, flow, sample=make_small(own_home, later=True), keys=("alt+9",))
+
+
+def _subject(rows: Rows) -> str:
+    return rows.value.finding.subject if isinstance(rows.value, Line) else ""
+
+
+def test_changes_during_a_look_make_one_more_look_after_it(tmp_path: Path, own_home: Path) -> None:
+    may_end, looks = threading.Event(), list[int]()
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        screen = app.screen
+        assert isinstance(screen, HealthScreen)
+        doctor = app.memory.doctor
+
+        def slow_doctor() -> tuple[Finding, ...]:
+            looks.append(len(looks))
+            assert may_end.wait(20)
+            return doctor()
+
+        app.memory.doctor = slow_doctor  # type: ignore[method-assign]  # holds the real one
+        for _ in range(3):
+            screen.memory_changed()
+        await until(pilot, lambda: bool(looks))
+        may_end.set()
+        await settled(app, pilot)
+        assert len(looks) == 2
+
+    drive(tmp_path, flow, sample=make_small(own_home), keys=("alt+9",))
+
+
+def test_a_finding_that_only_a_terminal_mends_says_so(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.txt"
+    chat.write_text("[2026-03-01 10:00] Ana: ok\n[2026-03-01 10:01] Ben: ok\n", encoding="utf-8")
+    with build_memory(tmp_path / "memory.duckdb") as memory:
+        memory.import_(chat)
+
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        rows = app.screen.query_one("#findings", Rows)
+        assert rows.move_to(lambda line: isinstance(line, Line) and line.finding.subject == "owner")
+        await press(app, pilot, "f")
+        assert "in a terminal: import again with --me NAME" in shown(app)
+        assert isinstance(app.screen, HealthScreen)
+
+    drive(tmp_path, flow, keys=("alt+9",))
 
 
 def test_background_work_is_begun_paused_and_ended_by_keys(

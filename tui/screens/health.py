@@ -62,6 +62,7 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
         super().__init__(memory)
         self._background = background
         self._findings: tuple[Finding, ...] = ()
+        self._is_outdated = False
 
     def body(self) -> ComposeResult:
         yield Rows(self._draw, id="findings")
@@ -79,11 +80,31 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
         self._draw_queue()
         self.refresh_content()
 
+    def memory_changed(self) -> None:
+        """Look again; where a look or a repair runs, once that has ended."""
+        if self.runs("doctor") or self.runs("repair"):
+            self._is_outdated = True
+        else:
+            super().memory_changed()
+
     def refresh_content(self) -> None:
+        self._is_outdated = False
         self.say("looking …")
         self.run_job(
-            "doctor", lambda job: (self.memory.doctor(), self.memory.stats()), self._show_findings
+            "doctor",
+            lambda job: (self.memory.doctor(), self.memory.stats()),
+            self._show_findings,
+            failed=self._not_looked,
         )
+
+    def _not_looked(self, error: LocalMemError) -> None:
+        self.fail(error)
+        self._look_if_outdated()
+
+    def _look_if_outdated(self) -> None:
+        if self._is_outdated:
+            self._is_outdated = False
+            self.memory_changed()
 
     def _show_findings(self, found: tuple[tuple[Finding, ...], MemoryStats]) -> None:
         self._findings, stats = found
@@ -92,13 +113,14 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
         problems = sum(one.verdict is Verdict.PROBLEM for one in self._findings)
         told = counted(problems, "problem") if problems else "no problem was found"
         self.say(told, tone="bad" if problems else "good")
+        self._look_if_outdated()
 
     def _fill(self) -> None:
         rows = self.query_one("#findings", Rows)
         width = max(20, rows.size.width - 1) if rows.size.width else 76
         inks = inks_of(self.app)
         lines = [Line(one, finding_lines(one, inks, width)) for one in self._findings]
-        rows.set_rows([Row(line, len(line.lines)) for line in lines])
+        rows.set_rows([Row(line, len(line.lines)) for line in lines], at=_same_finding(rows.value))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fill)
@@ -123,14 +145,24 @@ What `localmem doctor` finds. ✓ is well, ! is worth knowing, ✗ needs you.
             told = f"in a terminal: {finding.cure}" if finding.cure else "nothing to repair"
             self.say(told)
             return
-        self.run_job("repair", repair, self._repaired, words=f"repairing: {finding.subject}")
+        self.run_job(
+            "repair",
+            repair,
+            self._repaired,
+            words=f"repairing: {finding.subject}",
+            failed=self._not_repaired,
+        )
 
     def _repaired(self, report: WorkReport) -> None:
-        self.app.notify(
-            f"made {report.summaries_made:,} summaries and {report.vectors_made:,} vectors "
-            f"in {wording.duration(report.seconds)}",
-            markup=False,
-        )
+        lines = counted(report.summaries_made, "summary", "summaries")
+        vectors = counted(report.vectors_made, "vector")
+        seconds = wording.duration(report.seconds)
+        self.app.notify(f"made {lines} and {vectors} in {seconds}", markup=False)
+        self.refresh_content()
+
+    def _not_repaired(self, error: LocalMemError) -> None:
+        """Say why; what was made before that is looked at."""
+        self.app.notify(f"{error.message}\n{error.hint}".strip(), severity="warning", markup=False)
         self.refresh_content()
 
     def action_look(self) -> None:
@@ -178,7 +210,7 @@ def place_of(finding: Finding) -> str:
     """The screen where a finding is mended; "" where that is none."""
     if "localmem models" in finding.cure:
         return "Models"
-    if "localmem import" in finding.cure or finding.cure.startswith("import again"):
+    if "localmem import" in finding.cure:
         return "Import"
     return "People" if "localmem history" in finding.cure else ""
 
@@ -198,6 +230,18 @@ def finding_lines(finding: Finding, inks: Inks, width: int) -> tuple[Text, ...]:
     return tuple(lines)
 
 
+def _same_finding(kept: object) -> Callable[[object], bool]:
+    def is_same(other: object) -> bool:
+        return (
+            isinstance(kept, Line)
+            and isinstance(other, Line)
+            and (kept.finding.subject, kept.finding.cure)
+            == (other.finding.subject, other.finding.cure)
+        )
+
+    return is_same
+
+
 def _is_mended_here(finding: Finding) -> bool:
     cures = ("localmem work", "localmem reindex")
     return finding.cure.startswith(cures) or bool(place_of(finding))
@@ -207,7 +251,7 @@ def sizes_text(stats: MemoryStats, inks: Inks) -> Text:
     """The memory in numbers."""
     lines = (
         ("file", f"{wording.size(stats.file_bytes)}, {wording.size(stats.unused_bytes)} unused"),
-        ("holds", f"{stats.messages:,} messages, {stats.sessions:,} sessions"),
+        ("holds", f"{counted(stats.messages, 'message')}, {counted(stats.sessions, 'session')}"),
         ("people", f"{stats.participants:,}"),
         ("from", f"{wording.day(stats.first_said_at)} to {wording.day(stats.last_said_at)}"),
         ("vectors by", stats.embedder or "none yet"),
