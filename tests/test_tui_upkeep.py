@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +75,22 @@ def test_a_pull_that_is_stopped_ends_its_process() -> None:
     script = f"import time; print('{line}', flush=True); time.sleep(60)"
     with pytest.raises(StoppedError):
         pull("minilm", job, command=[sys.executable, "-c", script])
+
+
+def test_a_pull_that_hangs_ends_when_it_is_stopped() -> None:
+    job = Job()
+    timer = threading.Timer(0.5, job.stop)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(StoppedError):
+        pull("minilm", job, command=[sys.executable, "-c", "import time; time.sleep(30)"])
+    assert time.monotonic() - began < 20
+
+
+def test_a_pull_that_cannot_be_stored_says_why(own_home: Path) -> None:
+    (own_home / "models").write_text("this is no folder", encoding="utf-8")
+    with pytest.raises(LocalMemError, match="models"):
+        pull("minilm", Job())
 
 
 def test_the_pull_process_says_what_it_did_as_json(own_home: Path) -> None:
@@ -184,6 +201,17 @@ def test_background_work_is_begun_paused_and_ended_by_keys(
 def _has_ended(background: Background) -> bool:
     status = background.status()
     return status is not None and status.state in (QueueState.STOPPED, QueueState.DONE)
+
+
+def test_background_work_that_is_ending_is_begun_anew(tmp_path: Path, own_home: Path) -> None:
+    with build_memory(make_small(own_home)) as memory:
+        background = Background(memory, quiet_s=60.0)
+        background.start()
+        background.end()
+        background.start()
+        status = background.status()
+        assert status is not None and status.state is QueueState.WAITING
+        background.end()
 
 
 def test_background_work_without_a_model_says_why(tmp_path: Path, tui_sample: Path) -> None:

@@ -15,7 +15,7 @@ _QUIET_S = 5.0
 
 
 class Background:
-    """At most one warmer at a time."""
+    """At most one warmer at a time, but for one that is ending."""
 
     def __init__(self, memory: Memory, *, quiet_s: float = _QUIET_S) -> None:
         """`quiet_s`: it works only while no question was asked for so long."""
@@ -23,14 +23,15 @@ class Background:
         self.quiet_s = quiet_s
         self._warmer: Warmer | None = None
         self._is_paused = False
+        self._is_ending = False
 
     def start(self) -> None:
-        """Begin, unless it works already; a paused one goes on."""
-        if self._warmer is not None and not self._has_ended():
+        """Begin, unless it works already; a paused one goes on, one that is ending is replaced."""
+        if self._warmer is not None and not (self._is_ending or self._has_ended()):
             self._warmer.resume()
         else:
             self._warmer = self._memory.warmer(idle_s=self.quiet_s).start()
-        self._is_paused = False
+        self._is_paused = self._is_ending = False
 
     def pause_or_resume(self) -> None:
         """Pause, or go on."""
@@ -45,6 +46,7 @@ class Background:
     def end(self) -> None:
         """End at the next step; does not wait for it."""
         if self._warmer is not None:
+            self._is_ending = True
             self._warmer.stop(timeout_s=0.0)
 
     def status(self) -> QueueStatus | None:

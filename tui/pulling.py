@@ -30,25 +30,28 @@ def pull(name: str, job: Job, *, command: Sequence[str] = ()) -> str:
         command or [sys.executable, "-m", "localmem_tui.pulling", name],
         stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
     ) as process:
+        job.at_stop(process.terminate)
         try:
             return _heard(process, job)
-        except LocalMemError:
-            process.terminate()
-            raise
+        finally:
+            process.terminate()  # what has ended is not touched by that
 
 
 def _heard(process: subprocess.Popen[str], job: Job) -> str:
     assert process.stdout is not None  # noqa: S101  # it was asked for, for the type checker
     for line in process.stdout:
+        job.check()
         said = json.loads(line)
         if "pulled" in said:
             return str(said["pulled"])
         if "error" in said:
             raise DownloadError(said["error"], hint=said["hint"])
         job.tell(Progress(said["stage"], said["done"], said["total"], said["unit"]))
+    job.check()
     raise DownloadError("the download ended without a word", hint="try again: localmem models pull")
 
 
@@ -63,6 +66,9 @@ def main(name: str) -> int:
         _say(pulled=ModelShelf.open().pull(name, on_progress=tell))
     except LocalMemError as error:
         _say(error=error.message, hint=error.hint)
+        return 1
+    except OSError as error:
+        _say(error=f"{error}", hint="")
         return 1
     return 0
 

@@ -29,12 +29,24 @@ class Job:
     def __init__(self, on_progress: Callable[[Progress], None] | None = None) -> None:
         """`on_progress` is called in the action's thread, ten times a second at most."""
         self._stop = threading.Event()
+        self._at_stop: Callable[[], None] | None = None
         self._on_progress = on_progress
         self._told: tuple[str, float] = ("", 0.0)
 
     def stop(self) -> None:
         """End the action at its next step."""
         self._stop.set()
+        if self._at_stop is not None:
+            self._at_stop()
+
+    def at_stop(self, end: Callable[[], None]) -> None:
+        """What ends a step that waits for something else; called by `stop`, maybe more than once.
+
+        It is called at once where the action was stopped before. It must not block.
+        """
+        self._at_stop = end
+        if self._stop.is_set():
+            end()
 
     def check(self) -> None:
         """Raises StoppedError where the action is to end."""
