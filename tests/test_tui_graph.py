@@ -94,6 +94,45 @@ def test_a_tie_unfolds_to_those_of_its_node_and_folds_again(tmp_path: Path, move
     drive(tmp_path, flow, sample=moved, keys=_KEYS)
 
 
+def test_a_change_of_the_memory_keeps_the_cursor_and_what_is_unfolded(
+    tmp_path: Path, moved: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await look_up(app, pilot, "message 3")
+        rows = screen(app).tree_
+        await put_cursor(app, pilot, NodeKind.MESSAGE, "Noted")
+        await press(app, pilot, "right", "down")
+        before = rows.chosen
+        assert before is not None and len(before.path) == 2
+        screen(app).memory_changed()
+        await settled(app, pilot)
+        assert rows.chosen == before
+        await press(app, pilot, "left")
+        await look_up(app, pilot, "Me")
+        home = await put_cursor(app, pilot, NodeKind.ATTRIBUTE, "Bergen")
+        app.memory.pin(ItemId(int(home.node.key)))
+        screen(app).memory_changed()
+        await settled(app, pilot)
+        chosen = screen(app).chosen
+        assert chosen is not None and chosen.node == home.node
+
+    drive(tmp_path, flow, sample=moved, keys=_KEYS)
+
+
+def test_ties_that_come_late_are_not_shown_below_another_node(tmp_path: Path, moved: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        rows = screen(app).tree_
+        first = rows.values[0]
+        assert isinstance(first, Branch)
+        late = app.memory.neighbourhood(first.edge.target.node)
+        await look_up(app, pilot, "message 3")
+        before = rows.values
+        rows.show(first.path, late)
+        assert rows.values == before
+
+    drive(tmp_path, flow, sample=moved, keys=_KEYS)
+
+
 def test_what_is_tied_can_be_pinned_and_its_message_forgotten(tmp_path: Path, moved: Path) -> None:
     async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
         await look_up(app, pilot, "Nobody")

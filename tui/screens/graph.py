@@ -123,8 +123,20 @@ none says whose a thing is.
             return
         node = self._centre.centre.node
         self.run_job(
-            "centre", lambda job: self.memory.neighbourhood(node), self._show, failed=self._gone
+            "centre",
+            lambda job: self.memory.neighbourhood(node),
+            self._show_anew,
+            failed=self._gone,
         )
+
+    def _show_anew(self, found: Neighbourhood) -> None:
+        """What is unfolded stays where nothing changed; else the cursor goes to the same node."""
+        if found == self._centre:
+            return
+        kept = self.chosen
+        self._show(found)
+        if kept is not None:
+            self.tree_.go_to(kept.node)
 
     def _gone(self, error: LocalMemError) -> None:
         if isinstance(error, RecordNotFoundError):

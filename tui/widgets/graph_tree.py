@@ -68,12 +68,21 @@ class GraphTree(Rows):
         return self.value if isinstance(self.value, Branch) else None
 
     def show(self, path: Path, found: Neighbourhood) -> None:
-        """Show the edges of a node: in the middle for (), else below the row of that path."""
+        """Show the edges of a node: in the middle for (), else below the row of that path.
+
+        Edges that come when another node stands on that row are not shown.
+        """
         if not path:
             self._shown.clear()
+        elif self._node_at(path) != found.centre.node:
+            return
         self._shown[path] = found
         chosen = self.chosen
         self._fill((chosen.path if chosen is not None else ()) if path else (0,))
+
+    def go_to(self, node: Node) -> None:
+        """Put the cursor on the first row of a node, where there is one."""
+        self.move_to(lambda value: isinstance(value, Branch) and value.edge.target.node == node)
 
     def clear(self) -> None:
         """Show nothing."""
@@ -94,6 +103,13 @@ class GraphTree(Rows):
             size = len(path)
             self._shown = {at: one for at, one in self._shown.items() if at[:size] != path}
             self._fill(path)
+
+    def _node_at(self, path: Path) -> Node | None:
+        """The node on the row of a path; None where that row is not shown."""
+        above, place = self._shown.get(path[:-1]), path[-1]
+        if above is None or place >= len(above.edges):
+            return None
+        return above.edges[place].target.node
 
     def _fill(self, at: Path) -> None:
         rows = [Row(branch) for branch in self._branches(())]
