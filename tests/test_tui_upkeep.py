@@ -28,7 +28,7 @@ from textual.widgets import Input
 from localmem.config import Config, TuiConfig, load_config
 from localmem.errors import ConfigError, LocalMemError, StoreError
 from localmem.shelf import ShelfEntry
-from localmem.testing import FixedModels, ScriptedLlm, build_memory
+from localmem.testing import FixedModels, LlmCall, ScriptedLlm, build_memory
 from localmem.types import Finding, QueueState
 from tests.tui_driver import drive, make_small, press, run_app, settled, shown, until, write
 
@@ -203,15 +203,28 @@ def _has_ended(background: Background) -> bool:
     return status is not None and status.state in (QueueState.STOPPED, QueueState.DONE)
 
 
-def test_background_work_that_is_ending_is_begun_anew(tmp_path: Path, own_home: Path) -> None:
-    with build_memory(make_small(own_home)) as memory:
-        background = Background(memory, quiet_s=60.0)
+def test_background_work_that_is_ending_is_begun_anew(own_home: Path) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def held(call: LlmCall) -> str:
+        begun.set()
+        assert may_go_on.wait(20)
+        return "none"
+
+    llm = ScriptedLlm([held] * 2, fallback_reply="none")
+    models = FixedModels(the_llm=llm, abilities=())
+    with build_memory(make_small(own_home), models=models) as memory:
+        background = Background(memory, quiet_s=0.0)
         background.start()
+        assert begun.wait(20)
         background.end()
         background.start()
+        may_go_on.set()
+        deadline = time.monotonic() + 20
+        while not _has_ended(background) and time.monotonic() < deadline:
+            time.sleep(0.05)
         status = background.status()
-        assert status is not None and status.state is QueueState.WAITING
-        background.end()
+        assert status is not None and status.state is QueueState.DONE
 
 
 def test_background_work_without_a_model_says_why(tmp_path: Path, tui_sample: Path) -> None:
@@ -240,6 +253,18 @@ def test_the_plots_tell_the_memory_in_numbers(tmp_path: Path, tui_sample: Path) 
         assert by_layer(app.memory.stats())[1] == [100.0, 0.0, 0.0, 100.0, 100.0]
 
     drive(tmp_path, flow, sample=tui_sample, keys=("K", "escape", "0"))
+
+
+def test_the_keys_that_turn_plots_are_offered_where_they_do_something(
+    tmp_path: Path, own_home: Path
+) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        for columns, is_offered in ((120, False), (90, True), (130, False)):
+            await pilot.resize_terminal(columns, 30)
+            await settled(app, pilot)
+            await until(pilot, lambda so=is_offered: ("→ Plot" in shown(app)) is so)  # type: ignore[misc]  # mypy and defaults of lambdas
+
+    drive(tmp_path, flow, sample=make_small(own_home), keys=("alt+0",))
 
 
 def test_in_a_small_window_the_plots_take_turns(tmp_path: Path, tui_sample: Path) -> None:

@@ -227,12 +227,14 @@ def export_path(line: str) -> Path:
 
 def report_text(report: ImportReport, inks: Inks, *, planned: bool) -> Text:
     """What an import did or would do, and what was skipped and why."""
-    verb = "would be added" if planned else "were added"
-    new = counted(report.messages_added, "message")
+    if planned:
+        new = f"{counted(report.messages_added, 'message')} would be added"
+    else:
+        new = counted(report.messages_added, "message was added", "messages were added")
     text = Text.assemble(
         (f"{report.source}", f"bold {inks.plain}"),
         (f"  {wording.flat(report.path)}\n\n", inks.dim),
-        (f"{new} {verb}", inks.good if report.messages_added else inks.plain),
+        (new, inks.good if report.messages_added else inks.plain),
         (
             f": {counted(report.conversations_added, 'new conversation')}, "
             f"{counted(report.conversations_grown, 'grown one')}\n"
@@ -241,10 +243,15 @@ def report_text(report: ImportReport, inks: Inks, *, planned: bool) -> Text:
         ),
     )
     if report.messages_forgotten:
-        out = counted(report.messages_forgotten, "message")
-        text.append(f"\n{out} were forgotten and stay out", inks.warn)
+        out = counted(
+            report.messages_forgotten,
+            "message was forgotten and stays out",
+            "messages were forgotten and stay out",
+        )
+        text.append(f"\n{out}", inks.warn)
     if report.without_time:
-        text.append(f"\n{report.without_time:,} messages have no time", inks.warn)
+        timeless = counted(report.without_time, "message has no time", "messages have no time")
+        text.append(f"\n{timeless}", inks.warn)
     if report.problems:
         text.append(f"\n\n{len(report.problems):,} skipped:", inks.warn)
     for problem in report.problems[:_MOST_PROBLEMS]:

@@ -63,11 +63,11 @@ and how long the searches of this run of the app took.
         self._plot("sources", "sessions by source", *by_source(sessions))
         self._plot("layers", "made of each layer, in percent", *by_layer(stats))
         speeds = self._latencies()
-        title = f"{counted(len(speeds), 'search')} in ms".replace("searchs", "searches")
+        title = f"{counted(len(speeds), 'search', 'searches')} in ms"
         self._plot("speed", title, *by_speed(speeds))
         self.say(
-            f"{stats.messages:,} messages · {stats.sessions:,} sessions · "
-            f"{stats.participants:,} people · {wording.size(stats.file_bytes)}"
+            f"{counted(stats.messages, 'message')} · {counted(stats.sessions, 'session')} · "
+            f"{counted(stats.participants, 'person', 'people')} · {wording.size(stats.file_bytes)}"
         )
 
     def _plot(self, name: str, title: str, labels: Sequence[str], counts: Sequence[float]) -> None:
@@ -89,6 +89,13 @@ and how long the searches of this run of the app took.
         from textual.color import Color
 
         return Color.parse(self.app.current_theme.primary).rgb
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where there is room, all plots stand side by side anyway."""
+        return action != "turn" or not self.has_class("-wide")
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.refresh_bindings)
 
     def action_turn(self, step: int) -> None:
         """The next plot, where they don't all fit."""

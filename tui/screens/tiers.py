@@ -290,7 +290,7 @@ def _rows_of(view: TiersView) -> list[Row]:
     rows += [Row(one, 2) for one in view.episodes]
     more = view.counts.episodes - len(view.episodes)
     if more > 0:
-        rows.append(Row(f"and {more:,} less useful ones\n", 2, is_heading=True))
+        rows.append(Row(f"and {counted(more, 'less useful one')}\n", 2, is_heading=True))
     rows.append(Row(f"Long term\n{wishes}", 2, is_heading=True))
     return [*rows, *(Row(one, 2) for one in (*holding, *gone))]
 
