@@ -13,7 +13,7 @@ from localmem_tui.widgets.graph_tree import Branch
 from textual.pilot import Pilot
 
 from localmem.types import GraphNode, ItemId, ItemState, NodeKind
-from tests.tui_driver import drive, make_small, press, settled, shown, until, write
+from tests.tui_driver import drive, frame, make_small, press, settled, shown, until, write
 
 _KEYS = ("alt+5",)
 
@@ -107,6 +107,10 @@ def test_a_change_of_the_memory_keeps_the_cursor_and_what_is_unfolded(
         screen(app).memory_changed()
         await settled(app, pilot)
         assert rows.chosen == before
+        dark = _inks_of_the_middle(app)
+        await press(app, pilot, "t")
+        assert _inks_of_the_middle(app) != dark
+        assert rows.chosen == before
         await press(app, pilot, "left")
         await look_up(app, pilot, "Me")
         home = await put_cursor(app, pilot, NodeKind.ATTRIBUTE, "Bergen")
@@ -117,6 +121,10 @@ def test_a_change_of_the_memory_keeps_the_cursor_and_what_is_unfolded(
         assert chosen is not None and chosen.node == home.node
 
     drive(tmp_path, flow, sample=moved, keys=_KEYS)
+
+
+def _inks_of_the_middle(app: LocalMemApp) -> list[str]:
+    return next(inks for line, inks in frame(app) if "message 3, Me" in line)
 
 
 def test_ties_that_come_late_are_not_shown_below_another_node(tmp_path: Path, moved: Path) -> None:

@@ -131,7 +131,9 @@ none says whose a thing is.
 
     def _show_anew(self, found: Neighbourhood) -> None:
         """What is unfolded stays where nothing changed; else the cursor goes to the same node."""
-        if found == self._centre:
+        if found == self._centre:  # its texts may have other inks
+            self.query_one("#centre", Static).update(centre_text(found, inks_of(self.app)))
+            self.when_rested(self._read_target)
             return
         kept = self.chosen
         self._show(found)
