@@ -90,6 +90,7 @@ class SessionPane(Vertical):
 
     def on_mount(self) -> None:
         self.query_one(Tabs).can_focus = False
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self._draw_anew())
 
     @property
     def rows(self) -> Rows:
@@ -119,8 +120,11 @@ class SessionPane(Vertical):
         self.session, self._words, self._found = session, tuple(words), at
         self._trail.clear()
         self._turns.clear()
-        self.query_one("#pane-title", Static).update(_title(session, inks_of(self.app)))
+        self._draw_title(session)
         self.want(layer, at)
+
+    def _draw_title(self, session: Session) -> None:
+        self.query_one("#pane-title", Static).update(_title(session, inks_of(self.app)))
 
     def clear(self) -> None:
         """Show nothing."""
@@ -152,6 +156,13 @@ class SessionPane(Vertical):
     def on_resize(self) -> None:
         """Text is wrapped anew where its lines have another width now."""
         self.call_after_refresh(self._wrap_anew)
+
+    def _draw_anew(self) -> None:
+        """In the inks of another theme."""
+        if self.session is not None:
+            self._draw_title(self.session)
+        self._wrapped_to = 0
+        self._wrap_anew()
 
     def _wrap_anew(self) -> None:
         if self.view is None or self.session is None or self.view.session.id != self.session.id:
