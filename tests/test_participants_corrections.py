@@ -47,7 +47,7 @@ def _say(
     memory: Memory,
     *texts: str,
     speaker: str = "",
-    at: datetime = _MARCH,
+    at: datetime | None = _MARCH,
     kind: ConversationKind = ConversationKind.ASSISTANT,
 ) -> ImportId:
     """The user's own words to an assistant, ten days apart."""
@@ -59,12 +59,12 @@ def _chat(
     memory: Memory,
     said: Said,
     *,
-    at: datetime = _MARCH,
+    at: datetime | None = _MARCH,
     kind: ConversationKind = ConversationKind.PEOPLE,
 ) -> ImportId:
-    number = memory.store.begin_import("chat", "test", at)
+    number = memory.store.begin_import("chat", "test", at or _MARCH)
     told = tuple(
-        ImportedMessage(str(n), Role.USER, who, text, at + timedelta(days=10 * n))
+        ImportedMessage(str(n), Role.USER, who, text, at + timedelta(days=10 * n) if at else None)
         for n, (who, text) in enumerate(said)
     )
     one = ImportedConversation("test", f"{number}", "", kind, told)
@@ -128,6 +128,23 @@ def test_a_model_is_shown_what_holds_and_what_is_superseded(tmp_path: Path) -> N
         shown = model.history[-1].text
         assert "I live in Rome. [superseded: home: Rome ended on 12 March 2026" in shown
         assert "Me, home, now: Bergen (since 12 March 2026), because the fjord" in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "over"),
+    [
+        (("I work at Acme.", "I quit Acme."), "Where do I work?", "Acme"),
+        (("I live in Rome.", "I no longer live in Rome."), "Where do I live?", "Rome"),
+        (("I used to live in Oslo.",), "Where do I live now?", "Oslo"),
+    ],
+)
+def test_what_ended_on_a_day_that_nobody_told_does_not_hold_now(
+    memory: Memory, said: Sequence[str], question: str, over: str
+) -> None:
+    _say(memory, *said, at=None)
+    assert _asked(memory, question) == f"no longer {over}"
+    (first,) = (one for one in memory.search(question).found if one.message.text == said[0])
+    assert f"{over} ended" in first.standing
 
 
 def test_a_wrong_value_does_not_come_back_by_being_repeated(memory: Memory) -> None:
