@@ -182,6 +182,28 @@ def test_a_correction_may_name_the_item_that_it_replaces(memory: Memory) -> None
     assert memory.store.item(item.id).corrected
 
 
+def test_a_correction_of_what_once_was_leaves_the_present_alone(memory: Memory) -> None:
+    _say(memory, "I live in Rome.")
+    memory.correct("I used to live in Oslo.")
+    memory.correct("I lived in Ghent until 2019.")
+    assert _asked(memory, "Where do I live now?") == "Rome"
+    assert [item.value for item in _holding(memory, "home")] == ["Rome"]
+    past = [item for item in memory.store.items(slots=["home"]) if not item.holds]
+    assert [(item.value, item.corrected, item.by_owner) for item in past] == [
+        ("Oslo", False, True),
+        ("Ghent", False, True),
+    ]
+
+
+def test_a_correction_of_what_once_was_still_replaces_the_item_that_it_names(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    (item,) = _holding(memory, "home")
+    memory.correct("I used to live in Oslo.", instead_of=item.id)
+    assert memory.store.item(item.id).corrected
+
+
 def test_a_correction_is_a_message_and_can_be_taken_back(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     done = memory.correct("I live in Bergen.")
