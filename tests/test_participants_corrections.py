@@ -182,6 +182,17 @@ def test_a_correction_may_name_the_item_that_it_replaces(memory: Memory) -> None
     assert memory.store.item(item.id).corrected
 
 
+def test_a_correction_may_call_the_owner_by_name(memory: Memory) -> None:
+    _chat(memory, [("Anna", "I live in Rome."), ("Ben", "I live in Paris.")])
+    memory.store.set_owner("Anna")
+    memory.work()
+    memory.correct("Anna lives in Bergen.")
+    assert _asked(memory, "Where do I live now?") == "Bergen"
+    assert _asked(memory, "Where does Ben live now?") == "Paris"
+    memory.correct("Anna's rent is 900 euros.")
+    assert _asked(memory, "How much is my rent now?") == "900 euros"
+
+
 def test_a_correction_of_what_once_was_leaves_the_present_alone(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     memory.correct("I used to live in Oslo.")
