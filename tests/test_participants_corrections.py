@@ -147,6 +147,13 @@ def test_what_ended_on_a_day_that_nobody_told_does_not_hold_now(
     assert f"{over} ended" in first.standing
 
 
+def test_where_one_used_to_live_is_not_where_one_lives(memory: Memory) -> None:
+    _say(memory, "I live in Rome.", "I used to live in Rome.")
+    assert _asked(memory, "Where do I live?") == "no longer Rome (until 12 March 2026)"
+    _say(memory, "I live in Rome.", at=_MARCH + timedelta(days=90))
+    assert _asked(memory, "Where do I live?") == "Rome"
+
+
 def test_a_wrong_value_does_not_come_back_by_being_repeated(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     memory.correct("I live in Bergen.")

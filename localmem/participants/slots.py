@@ -131,6 +131,7 @@ class Lexicon:
 
     plan: re.Pattern[str]
     past: re.Pattern[str]
+    over: re.Pattern[str]
     end: re.Pattern[str]
     change: re.Pattern[str]
     mistake: re.Pattern[str]
@@ -280,6 +281,7 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
     return Lexicon(
         plan=pattern("plan"),
         past=pattern("past"),
+        over=pattern("over"),
         end=pattern("end"),
         change=pattern("change"),
         mistake=pattern("mistake"),
