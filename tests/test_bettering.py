@@ -125,7 +125,7 @@ def test_an_attribute_whose_value_stands_in_the_message_is_known(tmp_path: Path)
         ("I know my sister's flat is in Oslo.", "home", "Oslo"),
         ("My brother's birthday is on 5 May, I bake.", "birthday", "5 May"),
         (
-            "My doctor said I should do without coffee and I cannot stand mending.",
+            "I never had any joy in mending the nets of wool with Rex.",
             "likes",
             "mending",
         ),
