@@ -252,6 +252,32 @@ def test_a_retired_item_is_not_what_holds(memory: Memory) -> None:
         memory.retire(item.id)
 
 
+@pytest.mark.parametrize("depth", [Depth.INSTANT, Depth.DIRECT, Depth.DEEP])
+def test_no_depth_answers_with_what_was_retired(tmp_path: Path, depth: Depth) -> None:
+    model = ScriptedLlm(fallback_reply="Rome", fallback_choice=0)
+    with build_memory(tmp_path / "m.duckdb", models=FixedModels(the_llm=model)) as memory:
+        _say(memory, "I live in Oslo.", "I moved to Rome.")
+        memory.retire(_holding(memory, "home")[0].id)
+        answer = memory.ask("Where do I live now?", depth=depth)
+        assert (answer.found, answer.citations) == (False, ())
+        assert depth is Depth.DEEP or "was retired by the owner" in answer.notices[-1]
+        _say(memory, "I live in Rome.", at=datetime(2026, 12, 5, tzinfo=UTC))
+        assert _asked(memory, "Where do I live now?", depth) == "Rome"
+
+
+def test_a_message_of_which_something_was_retired_says_so(memory: Memory) -> None:
+    _say(memory, "I live in Rome.", "My grandfather carved wooden spoons in Trento.")
+    for item in memory.store.items():
+        memory.retire(item.id)
+    for _ in range(2):  # the second search has what is known to hand
+        found = memory.search("Where did my grandfather carve spoons, and do I live in Rome?").found
+        standing = {one.message.text: one.standing for one in found}
+        assert standing["I live in Rome."] == "superseded: home: Rome was retired by the owner"
+        assert standing["My grandfather carved wooden spoons in Trento."].endswith(
+            "was retired by the owner"
+        )
+
+
 def test_a_pinned_item_stays_whatever_is_said_later(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     (item,) = _holding(memory, "home")
