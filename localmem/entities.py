@@ -131,20 +131,23 @@ def named_participants(question: str, names: Collection[str]) -> tuple[str, ...]
     """Which of the names the question names, as whole words and with any possessive removed.
 
     A name of several words is also named by its first one where no other name starts with it.
+    A name that is part of a longer one is not named by that: "Sam Okoro" is not Sam.
     Capitals count, unless the question has none: "will" is not Will.
     """
     any_case = question.islower()
     text = question.casefold() if any_case else question
     firsts = Counter(name.split()[0] for name in names if name.strip())
-    named = []
+    forms: dict[str, set[str]] = {}
     for name in names:
-        if not name.strip():
-            continue
-        first = name.split()[0]
-        forms = [name, first] if firsts[first] == 1 else [name]
-        if any(_whole_word(form.casefold() if any_case else form, text) for form in forms):
-            named.append(name)
-    return tuple(named)
+        first = name.split()[0] if name.strip() else ""
+        for form in {name, first} if firsts[first] == 1 else {name} if first else ():
+            forms.setdefault(form.casefold() if any_case else form, set()).add(name)
+    named: set[str] = set()
+    for form in sorted(forms, key=lambda one: (-len(one), one)):
+        if _whole_word(form, text):
+            named |= forms[form]
+            text = _without_word(form, text)
+    return tuple(name for name in names if name in named)
 
 
 def expected_answer_type(question: str) -> AnswerType:
@@ -366,6 +369,11 @@ def _whole_word(needle: str, text: str) -> bool:
             return True
         begin = text.find(needle, begin + 1)
     return False
+
+
+def _without_word(needle: str, text: str) -> str:
+    """The text with a line's end for each place where the needle stands as a whole word."""
+    return re.sub(rf"(?<![^\W_]){re.escape(needle)}(?![^\W_])", "\n", text)
 
 
 def _distinct(found: Iterable[str]) -> tuple[str, ...]:

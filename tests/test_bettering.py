@@ -117,6 +117,18 @@ def test_an_attribute_whose_value_stands_in_the_message_is_known(tmp_path: Path)
         ("Should I rent a small flat in Porto near my office?", "home", "Porto"),
         ("My flat is not in Porto, the sea is far away.", "home", "Porto"),
         ("I used to rent a flat in Porto near the sea.", "home", "Porto"),
+        ("My sister lives in Oslo and I visit her often.", "home", "Oslo"),
+        ("My boss Karl told me he works at Globex.", "employer", "Globex"),
+        ("My brother is 41 and I am younger.", "age", "41"),
+        ("I asked Dana whether she is vegan.", "diet", "vegan"),
+        ("I read that Ida is engaged.", "status", "engaged"),
+        ("I know my sister's flat is in Oslo.", "home", "Oslo"),
+        ("My brother's birthday is on 5 May, I bake.", "birthday", "5 May"),
+        (
+            "I never had any joy in mending the nets of wool with Rex.",
+            "likes",
+            "mending",
+        ),
     ],
 )
 def test_what_the_message_does_not_say_of_its_writer_is_refused(
@@ -128,6 +140,25 @@ def test_what_the_message_does_not_say_of_its_writer_is_refused(
         tally = upgraded(memory, llm).tally
         assert (tally.made, tally.refused) == (0, 1)
         assert bens(memory) == before
+
+
+@pytest.mark.parametrize(
+    ("first", "kind", "value"),
+    [
+        ("My sister Ida is here and my flat is a small one in Porto.", "home", "Porto"),
+        ("My sister and I share a small flat in Porto.", "home", "Porto"),
+        ("Ida, my wife, barks at the gulls with Rex.", "partner", "Ida"),
+        ("It is on 5 May, my birthday, and Rex barks at gulls in Porto.", "birthday", "5 May"),
+        ("There is not much quiet, I find those loud gulls awful in Porto.", "dislikes", "gulls"),
+    ],
+)
+def test_what_the_message_says_of_its_writer_is_kept_beside_others(
+    tmp_path: Path, first: str, kind: str, value: str
+) -> None:
+    llm = replying(attributes=[{"kind": kind, "value": value}])
+    with filled(tmp_path, first) as memory:
+        assert upgraded(memory, llm).tally.made == 1
+        assert value in [item.value for item in bens(memory, ItemKind.ATTRIBUTE)]
 
 
 def test_what_the_other_one_said_is_not_known_of_the_writer(tmp_path: Path) -> None:

@@ -128,6 +128,15 @@ def test_a_first_name_that_two_people_share_names_neither() -> None:
     assert named_participants("Where does Ann Hill live?", names) == ("Ann Hill",)
 
 
+def test_a_name_that_is_part_of_a_longer_one_is_not_named_by_it() -> None:
+    names = ("Sam", "Lea", "Sam Okoro")
+
+    assert named_participants("Where does Sam Okoro live?", names) == ("Sam Okoro",)
+    assert named_participants("where does sam okoro live?", names) == ("Sam Okoro",)
+    assert named_participants("Where does Sam live?", names) == ("Sam",)
+    assert named_participants("Does Sam Okoro's cat like Sam?", names) == ("Sam", "Sam Okoro")
+
+
 def test_a_long_text_takes_bounded_time() -> None:
     text = "Yesterday Anna Weber sold 3 bikes to Tom and the shop in Berlin was busy. " * 280
 

@@ -47,7 +47,7 @@ def _say(
     memory: Memory,
     *texts: str,
     speaker: str = "",
-    at: datetime = _MARCH,
+    at: datetime | None = _MARCH,
     kind: ConversationKind = ConversationKind.ASSISTANT,
 ) -> ImportId:
     """The user's own words to an assistant, ten days apart."""
@@ -59,12 +59,12 @@ def _chat(
     memory: Memory,
     said: Said,
     *,
-    at: datetime = _MARCH,
+    at: datetime | None = _MARCH,
     kind: ConversationKind = ConversationKind.PEOPLE,
 ) -> ImportId:
-    number = memory.store.begin_import("chat", "test", at)
+    number = memory.store.begin_import("chat", "test", at or _MARCH)
     told = tuple(
-        ImportedMessage(str(n), Role.USER, who, text, at + timedelta(days=10 * n))
+        ImportedMessage(str(n), Role.USER, who, text, at + timedelta(days=10 * n) if at else None)
         for n, (who, text) in enumerate(said)
     )
     one = ImportedConversation("test", f"{number}", "", kind, told)
@@ -130,6 +130,30 @@ def test_a_model_is_shown_what_holds_and_what_is_superseded(tmp_path: Path) -> N
         assert "Me, home, now: Bergen (since 12 March 2026), because the fjord" in shown
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "over"),
+    [
+        (("I work at Acme.", "I quit Acme."), "Where do I work?", "Acme"),
+        (("I live in Rome.", "I no longer live in Rome."), "Where do I live?", "Rome"),
+        (("I used to live in Oslo.",), "Where do I live now?", "Oslo"),
+    ],
+)
+def test_what_ended_on_a_day_that_nobody_told_does_not_hold_now(
+    memory: Memory, said: Sequence[str], question: str, over: str
+) -> None:
+    _say(memory, *said, at=None)
+    assert _asked(memory, question) == f"no longer {over}"
+    (first,) = (one for one in memory.search(question).found if one.message.text == said[0])
+    assert f"{over} ended" in first.standing
+
+
+def test_where_one_used_to_live_is_not_where_one_lives(memory: Memory) -> None:
+    _say(memory, "I live in Rome.", "I used to live in Rome.")
+    assert _asked(memory, "Where do I live?") == "no longer Rome (until 12 March 2026)"
+    _say(memory, "I live in Rome.", at=_MARCH + timedelta(days=90))
+    assert _asked(memory, "Where do I live?") == "Rome"
+
+
 def test_a_wrong_value_does_not_come_back_by_being_repeated(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     memory.correct("I live in Bergen.")
@@ -165,6 +189,39 @@ def test_a_correction_may_name_the_item_that_it_replaces(memory: Memory) -> None
     assert memory.store.item(item.id).corrected
 
 
+def test_a_correction_may_call_the_owner_by_name(memory: Memory) -> None:
+    _chat(memory, [("Anna", "I live in Rome."), ("Ben", "I live in Paris.")])
+    memory.store.set_owner("Anna")
+    memory.work()
+    memory.correct("Anna lives in Bergen.")
+    assert _asked(memory, "Where do I live now?") == "Bergen"
+    assert _asked(memory, "Where does Ben live now?") == "Paris"
+    memory.correct("Anna's rent is 900 euros.")
+    assert _asked(memory, "How much is my rent now?") == "900 euros"
+
+
+def test_a_correction_of_what_once_was_leaves_the_present_alone(memory: Memory) -> None:
+    _say(memory, "I live in Rome.")
+    memory.correct("I used to live in Oslo.")
+    memory.correct("I lived in Ghent until 2019.")
+    assert _asked(memory, "Where do I live now?") == "Rome"
+    assert [item.value for item in _holding(memory, "home")] == ["Rome"]
+    past = [item for item in memory.store.items(slots=["home"]) if not item.holds]
+    assert [(item.value, item.corrected, item.by_owner) for item in past] == [
+        ("Oslo", False, True),
+        ("Ghent", False, True),
+    ]
+
+
+def test_a_correction_of_what_once_was_still_replaces_the_item_that_it_names(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    (item,) = _holding(memory, "home")
+    memory.correct("I used to live in Oslo.", instead_of=item.id)
+    assert memory.store.item(item.id).corrected
+
+
 def test_a_correction_is_a_message_and_can_be_taken_back(memory: Memory) -> None:
     _say(memory, "I live in Rome.")
     done = memory.correct("I live in Bergen.")
@@ -193,6 +250,32 @@ def test_a_retired_item_is_not_what_holds(memory: Memory) -> None:
     assert "known" not in [step.tool for step in answer.trace.steps]
     with pytest.raises(UsageError, match="does not hold"):
         memory.retire(item.id)
+
+
+@pytest.mark.parametrize("depth", [Depth.INSTANT, Depth.DIRECT, Depth.DEEP])
+def test_no_depth_answers_with_what_was_retired(tmp_path: Path, depth: Depth) -> None:
+    model = ScriptedLlm(fallback_reply="Rome", fallback_choice=0)
+    with build_memory(tmp_path / "m.duckdb", models=FixedModels(the_llm=model)) as memory:
+        _say(memory, "I live in Oslo.", "I moved to Rome.")
+        memory.retire(_holding(memory, "home")[0].id)
+        answer = memory.ask("Where do I live now?", depth=depth)
+        assert (answer.found, answer.citations) == (False, ())
+        assert depth is Depth.DEEP or "was retired by the owner" in answer.notices[-1]
+        _say(memory, "I live in Rome.", at=datetime(2026, 12, 5, tzinfo=UTC))
+        assert _asked(memory, "Where do I live now?", depth) == "Rome"
+
+
+def test_a_message_of_which_something_was_retired_says_so(memory: Memory) -> None:
+    _say(memory, "I live in Rome.", "My grandfather carved wooden spoons in Trento.")
+    for item in memory.store.items():
+        memory.retire(item.id)
+    for _ in range(2):  # the second search has what is known to hand
+        found = memory.search("Where did my grandfather carve spoons, and do I live in Rome?").found
+        standing = {one.message.text: one.standing for one in found}
+        assert standing["I live in Rome."] == "superseded: home: Rome was retired by the owner"
+        assert standing["My grandfather carved wooden spoons in Trento."].endswith(
+            "was retired by the owner"
+        )
 
 
 def test_a_pinned_item_stays_whatever_is_said_later(memory: Memory) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from localmem.participants.folding import fold
 from localmem.participants.routers import (
     Neighbour,
@@ -116,6 +118,36 @@ def test_r1_a_fact_with_the_same_words_and_names_confirms() -> None:
     old = _known(_fact("My sister plays the cello in Ghent.", ("Ghent",)))
     assert _routed(_fact("My sister plays the cello in Ghent!", ("Ghent",)), old).rule == "R1"
     assert _routed(_fact("My sister plays the cello in Lyon.", ("Lyon",)), old).rule != "R1"
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "I used to live in Oslo.",
+        "We used to live in Oslo, I moved on.",
+        "I formerly lived in Oslo.",
+    ],
+)
+def test_r4_what_one_used_to_do_is_over(quote: str) -> None:
+    past = replace(_home("Oslo", modality=Modality.PAST), quote=quote)
+    routing = _routed(past, _known(_home("Oslo")))
+    assert (routing.action, routing.rule, routing.closes) == (RouteAction.UPDATE, "R4", True)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "I lived in Oslo as a kid.",
+        "As a kid I used to live in Oslo.",
+        "I'm slowly getting used to living in Oslo.",
+        "I am not used to living in Oslo.",
+        "I lived in Oslo back in 2019, I used to swim a lot.",
+    ],
+)
+def test_r4_what_is_told_of_former_times_does_not_end_what_holds(quote: str) -> None:
+    past = replace(_home("Oslo", modality=Modality.PAST), quote=quote)
+    routing = _routed(past, _known(_home("Oslo")))
+    assert (routing.action, routing.rule) == (RouteAction.IGNORE, "R1")
 
 
 def test_r2_a_later_value_is_the_new_version() -> None:

@@ -68,9 +68,7 @@ def teller_of(message: Message, raw: str, people: Sequence[Participant], by_owne
         return Teller(message.participant_id)
     opening = opening_name(raw, people)
     if opening is not None and len(opening.people) == 1:
-        person = opening.people[0]
-        if person.id != message.participant_id:
-            return Teller(person.id, by_owner=True, subject=opening.name)
+        return Teller(opening.people[0].id, by_owner=True, subject=opening.name)
     return Teller(message.participant_id, by_owner=True)
 
 

@@ -200,10 +200,15 @@ class _Folding:
     # --- The owner ------------------------------------------------------------------------
 
     def _correct(self, claim: Claim) -> None:
-        """A correction: without a day and a word of change, what it corrects was never so."""
-        target = self._corrected(claim)
+        """A correction: without a day and a word of change, what it corrects was never so.
+
+        What it tells of former times leaves the present alone, unless it was given for an item.
+        """
+        named = self._named(claim)
+        target = named or self._corrected(claim)
         routing = route(claim, self._nearest(claim), no_decision)
-        if target is None or routing.action is RouteAction.IGNORE or routing.closes:
+        leaves = routing.action is RouteAction.IGNORE or routing.closes
+        if target is None or leaves or (routing.past and named is None):
             self._apply(claim, routing)
             self._mark_owner(claim)
             return
@@ -224,11 +229,15 @@ class _Folding:
         )
         self._put(replace(self._item(claim, start=end), supersedes=target.id))
 
-    def _corrected(self, claim: Claim) -> Item | None:
-        """What a correction is about: the item that the owner named, else the one of its slot."""
+    def _named(self, claim: Claim) -> Item | None:
+        """The item that the owner gave a correction for, where it holds."""
         for item in self.items():
             if (claim.message_id, key_of(item)) in self._replaced and item.holds:
                 return item
+        return None
+
+    def _corrected(self, claim: Claim) -> Item | None:
+        """What a correction is about that was given for no item: what holds in its slot."""
         holding = [one for one in self._versions(claim) if one.holds]
         slot = table().slot(claim.slot)
         if claim.kind is ItemKind.ATTRIBUTE and slot is not None and not slot.many:

@@ -73,6 +73,30 @@ def what_is_known(
     return answers[0] if len(answers) == 1 else _joined(answers)
 
 
+def what_is_over(
+    question: str,
+    inquiry: Inquiry | None,
+    asked_at: datetime,
+    people: Sequence[Participant],
+    load: Callable[[Inquiry], Sequence[Item]],
+) -> tuple[str, ...]:
+    """Values of what a question asks to be so now, where the owner retired the last of them.
+
+    The rest as for `what_is_known`.
+    """
+    if inquiry is None or inquiry.aspect is not Aspect.NOW:
+        return ()
+    found = matching(inquiry, versions.chains(load(inquiry)))
+    if any(versions.at(one, asked_at.date()) or versions.current(one) for one in found):
+        return ()
+    told = [item for chain in found for item in chain]
+    if names_somebody_else(question, people, [v for one in told for v in (one.value, one.entity)]):
+        return ()
+    if not any(one.state is ItemState.RETIRED for one in told):
+        return ()
+    return tuple(dict.fromkeys(one.value for one in told if one.value))
+
+
 def describe_item(item: Item) -> str:
     """What an item says, in a few words: its value, or its sentence."""
     if not item.value:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from localmem.participants.phrasing import plain_clauses, spelled
 from localmem.participants.slots import table
 from localmem.participants.terms import normal_value, stems_of
 from localmem.types import Claim, Cue, Item, ItemKind, ItemState, Modality
@@ -103,8 +104,10 @@ def route_attribute(claim: Claim, nearest: Sequence[Neighbour], decide: Decide) 
     equal = [one for one in same_slot if same_value(claim, one.item)]
     if claim.cue is Cue.END:
         return _end_of_attribute(claim, holding, equal)
-    past = claim.modality is Modality.PAST
-    if past:
+    if claim.modality is Modality.PAST:
+        held = next((one for one in equal if one.item.holds), None)
+        if held is not None and _says_over(claim):
+            return Routing(RouteAction.UPDATE, "R4", held.item, closes=True)
         if equal:
             return Routing(RouteAction.IGNORE, "R1", equal[-1].item)
         return Routing(RouteAction.ADD, "R2", holding[0].item if holding else None, past=True)
@@ -218,6 +221,14 @@ def _end_of_attribute(
     if target is None:
         return Routing(RouteAction.IGNORE, "R4", counts=False)
     return Routing(RouteAction.UPDATE, "R4", target.item, closes=True)
+
+
+def _says_over(claim: Claim) -> bool:
+    """Whether the clause with the value says that it once was so: "I used to live in Rome"."""
+    over = table().lexicon.over
+    value = claim.value.casefold()
+    clauses = plain_clauses(spelled(claim.quote))
+    return any(value in clause.casefold() and over.search(clause) for clause in clauses)
 
 
 def _newer(claim: Claim, item: Item, rule: str) -> Routing:

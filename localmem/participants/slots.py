@@ -131,6 +131,7 @@ class Lexicon:
 
     plan: re.Pattern[str]
     past: re.Pattern[str]
+    over: re.Pattern[str]
     end: re.Pattern[str]
     change: re.Pattern[str]
     mistake: re.Pattern[str]
@@ -144,6 +145,8 @@ class Lexicon:
     positive: frozenset[str]
     negative: frozenset[str]
     negation: frozenset[str]
+    others: frozenset[str]
+    persons: frozenset[str]
     plain: frozenset[str]
     asks_why: re.Pattern[str]
     asks_before: re.Pattern[str]
@@ -280,6 +283,7 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
     return Lexicon(
         plan=pattern("plan"),
         past=pattern("past"),
+        over=pattern("over"),
         end=pattern("end"),
         change=pattern("change"),
         mistake=pattern("mistake"),
@@ -293,6 +297,8 @@ def _lexicon(read: Mapping[str, str]) -> Lexicon:
         positive=_set(read["positive"]),
         negative=_set(read["negative"]),
         negation=_set(read["negation"]),
+        others=_set(read["others"]),
+        persons=_set(read["persons"]),
         plain=_set(read["plain"]),
         asks_why=pattern("asks_why"),
         asks_before=pattern("asks_before"),

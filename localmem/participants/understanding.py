@@ -55,6 +55,7 @@ _MOST_FACTS = 5
 _FIRST_PERSON = re.compile(
     r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Oo]ur|us|i['’]m|i['’]ve)\b|(?:^|\s)i(?=\s|['’])"
 )
+_OWN_BEFORE = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|i['’]m|i['’]ve)\b|(?:^|(?<=\s))i(?=\s|['’])")
 _NOT_IN_A_FACT = re.compile(r"\b(?:I|me|my|we|our|us|you|your)\b")
 _NEGATED = re.compile(r"\b(?:not|no|never|hardly|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _NAMED_SLOTS = frozenset({"home", "employer", "partner", "language", "car"})
@@ -245,20 +246,24 @@ class _Judging:
         value = " ".join(value.split()).strip(" .,;:!?'\"")
         slot = "likes" if kind == _DISLIKES else kind
         sentence = next((one for one in self._sentences if _holds(one, value)), "")
-        if not value or table().slot(slot) is None or not self._may_say(slot, value, sentence):
-            return None
         positive = kind != _DISLIKES
+        if not value or table().slot(slot) is None:
+            return None
+        if not self._may_say(slot, value, sentence, positive=positive):
+            return None
         return replace(
             self._claim(ItemKind.ATTRIBUTE, slot, value, sentence),
             positive=positive,
             names=names_in(sentence),
         )
 
-    def _may_say(self, slot: str, value: str, sentence: str) -> bool:
+    def _may_say(self, slot: str, value: str, sentence: str, *, positive: bool) -> bool:
         """Whether a sentence is one that may say this of its writer, and the rules do not."""
         if not sentence or not _FIRST_PERSON.search(sentence) or not _is_plain(sentence):
             return False
-        if _is_negated(sentence) and slot != "likes":
+        if _is_negated(sentence) and (slot != "likes" or positive):
+            return False
+        if not _is_the_writers(slot, value, sentence):
             return False
         if slot in _NAMED_SLOTS and not any(part[:1].isupper() for part in value.split()):
             return False
@@ -316,6 +321,29 @@ def _shared(text: str, sentence: str) -> int:
 
 def _holds(sentence: str, value: str) -> bool:
     return f" {' '.join(words.words(value))} " in f" {' '.join(words.words(sentence))} "
+
+
+def _is_the_writers(slot: str, value: str, sentence: str) -> bool:
+    """Whether the sentence says a value of its writer rather than of somebody whom it names.
+
+    "I" or "my" comes before the value, and nobody else between: not "my sister lives in Oslo". A
+    partner is somebody else, and a birthday may stand before "my".
+    """
+    if slot == "partner":
+        return True
+    said = r"\W+".join(re.escape(word) for word in value.split())
+    places = [one.start() for one in re.finditer(rf"\b{said}", sentence, re.IGNORECASE)]
+    return any(_tells_of_oneself(sentence[:place], slot == "birthday") for place in places)
+
+
+def _tells_of_oneself(before: str, by_default: bool) -> bool:
+    """Whether the last "I" or "my" of what stands before a value leads to it past nobody else."""
+    own = list(_OWN_BEFORE.finditer(before))
+    if not own:
+        return by_default
+    here = table().lexicon
+    between = {word.removesuffix("'s") for word in words.words(before[own[-1].start() :])}
+    return between.isdisjoint(here.others | here.persons)
 
 
 def _is_negated(text: str) -> bool:

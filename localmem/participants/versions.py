@@ -62,12 +62,16 @@ def in_order(chain: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def at(chain: Sequence[Item], day: date) -> Item | None:
-    """The version that held on a day; None where none is known to."""
+    """The version that held on a day; None where none is known to.
+
+    One that ended on a day that nobody told held on none.
+    """
     held = [
         one
         for one in chain
         if not one.corrected
         and one.state is not ItemState.RETIRED
+        and (one.holds or one.valid_to is not None)
         and (one.valid_from is None or one.valid_from <= day)
         and (one.valid_to is None or day < one.valid_to)
     ]

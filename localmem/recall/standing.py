@@ -15,10 +15,17 @@ from functools import partial
 from localmem.dates import describe_day
 from localmem.participants import versions
 from localmem.participants.inquiry import Aspect, Inquiry, understand
-from localmem.participants.known import Known, describe_item, subject_words, what_is_known
+from localmem.participants.known import (
+    Known,
+    describe_item,
+    subject_words,
+    what_is_known,
+    what_is_over,
+)
 from localmem.participants.terms import normal_value, stems_of
 from localmem.recall.citations import LONGEST_QUOTE
 from localmem.recall.extract import Extract
+from localmem.recall.refusal import NOT_FOUND
 from localmem.store import Store
 from localmem.types import (
     Answer,
@@ -48,12 +55,14 @@ class Stale:
 class Settled:
     """A search in the order of what holds, with what is known for its query, if anything is.
 
-    `citation` is the message that bears out what is known.
+    `citation` is the message that bears out what is known. `over` are values of what the query
+    asks for, where the owner retired the last of them and nothing holds in its place.
     """
 
     result: SearchResult
     known: Known | None = None
     citation: Citation | None = None
+    over: tuple[str, ...] = ()
 
     @property
     def extract(self) -> Extract | None:
@@ -70,7 +79,9 @@ class Settled:
     def upheld(self, answer: Answer) -> Answer:
         """The answer, unless it is a value that does not hold, or nothing, where one is known."""
         known, citation = self.known, self.citation
-        if known is None or citation is None or not known.is_sure:
+        if known is None:
+            return self._without_what_is_over(answer)
+        if citation is None or not known.is_sure:
             return answer
         if answer.found and not _is_stale(answer.text, known):
             return answer
@@ -80,6 +91,20 @@ class Settled:
             text=known.text,
             found=True,
             citations=(citation,),
+            notices=(*answer.notices, notice),
+        )
+
+    def _without_what_is_over(self, answer: Answer) -> Answer:
+        """The answer, unless it names a value that is over since the owner retired the last."""
+        named = [value for value in self.over if _names(answer.text, value)]
+        if not answer.found or not named:
+            return answer
+        notice = f"“{named[0]}” is not what holds: what did was retired by the owner"
+        return replace(
+            answer,
+            text=NOT_FOUND,
+            found=False,
+            citations=(),
             notices=(*answer.notices, notice),
         )
 
@@ -124,7 +149,7 @@ class Standing:
         over: dict[MessageId, list[tuple[Item, Sequence[Item]]]] = {}
         for chain in versions.chains(items):
             for item in chain:
-                if item.state is ItemState.SUPERSEDED and _counts(item):
+                if _counts(item):
                     for number in item.message_ids:
                         over.setdefault(number, []).append((item, chain))
         attributes = tuple(item for item in items if item.kind is ItemKind.ATTRIBUTE)
@@ -144,6 +169,7 @@ class Standing:
         Messages that the search did not find come in only where there are no limits.
         """
         free = limits is None or limits == SearchFilter()
+        over: tuple[str, ...] = ()
         with self._store.reading():
             hand = self._taken_to_hand()
             people = self._store.participants() if hand is None else hand.people
@@ -152,11 +178,13 @@ class Standing:
             if free:
                 load = partial(self._attributes, hand)
                 known = what_is_known(result.query, inquiry, asked_at, people, load)
+                if known is None:
+                    over = what_is_over(result.query, inquiry, asked_at, people, load)
             ids = [one.message.id for one in result.found]
             stale = _stale(self._over(ids) if hand is None else hand.over, ids, asked_at)
             citation = self._citation(known) if known is not None else None
             if not result.found or not (stale or known):
-                return Settled(result, known, citation)
+                return Settled(result, known, citation, over)
             first = known.message_id if known is not None else None
             order = _order(result, stale, first, inquiry)
             missing = [n for n in order if n not in {o.message.id for o in result.found}]
@@ -165,7 +193,7 @@ class Standing:
         found = [at_hand[number] for number in order if number in at_hand]
         marked = [replace(one, standing=_mark(stale.get(one.message.id, ()))) for one in found]
         settled = replace(result, found=tuple(marked[:most]))
-        return Settled(settled, known, citation)
+        return Settled(settled, known, citation, over)
 
     def _citation(self, known: Known) -> Citation:
         """The message that bears out what is known."""
@@ -197,9 +225,8 @@ class Standing:
     def _over(
         self, ids: Sequence[MessageId]
     ) -> Mapping[MessageId, Sequence[tuple[Item, Sequence[Item]]]]:
-        """The superseded versions that these messages bear out, each with its chain."""
-        items = self._store.items_of_messages(ids, state=ItemState.SUPERSEDED)
-        items = tuple(item for item in items if _counts(item))
+        """The versions that these messages bear out and that no longer hold, with their chains."""
+        items = tuple(item for item in self._store.items_of_messages(ids) if _counts(item))
         if not items:
             return {}
         around = self._store.items(
@@ -273,8 +300,11 @@ def _put_before(order: list[MessageId], newer: MessageId, older: MessageId) -> N
 
 
 def _counts(item: Item) -> bool:
-    """Whether it matters that a version ended: of an attribute, or by the owner's word."""
-    return item.corrected or (item.kind is ItemKind.ATTRIBUTE and ":" not in item.slot)
+    """Whether a version ended and it matters: of an attribute, or by the owner's word."""
+    if item.holds:
+        return False
+    by_owner = item.corrected or item.state is ItemState.RETIRED
+    return by_owner or (item.kind is ItemKind.ATTRIBUTE and ":" not in item.slot)
 
 
 def _correction(item: Item) -> MessageId | None:
@@ -290,19 +320,27 @@ def _mark(stale: Sequence[Stale]) -> str:
     """What of a message no longer holds, in words."""
     told = []
     for one in stale:
-        until = f" on {describe_day(one.item.valid_to)}" if one.item.valid_to is not None else ""
         after = f", now: {describe_item(one.now)}" if one.now is not None else ""
         what = f"{subject_words(one.item)}: {describe_item(one.item)}"
-        told.append(
-            f"superseded: {what} was corrected{after}"
-            if one.item.corrected
-            else f"superseded: {what} ended{until}{after}"
-        )
+        told.append(f"superseded: {what} {_end_words(one.item)}{after}")
     return "; ".join(told)
+
+
+def _end_words(item: Item) -> str:
+    """How a version ended."""
+    if item.corrected:
+        return "was corrected"
+    if item.state is ItemState.RETIRED:
+        return "was retired by the owner"
+    return f"ended on {describe_day(item.valid_to)}" if item.valid_to is not None else "ended"
 
 
 def _is_stale(text: str, known: Known) -> bool:
     """Whether an answer names a value that does not hold, and none that does."""
-    said = f" {normal_value(text)} "
-    holds = any(f" {normal_value(value)} " in said for value in known.current if value)
-    return not holds and any(f" {normal_value(value)} " in said for value in known.stale if value)
+    holds = any(_names(text, value) for value in known.current)
+    return not holds and any(_names(text, value) for value in known.stale)
+
+
+def _names(text: str, value: str) -> bool:
+    """Whether a text holds a value as whole words."""
+    return bool(value) and f" {normal_value(value)} " in f" {normal_value(text)} "
