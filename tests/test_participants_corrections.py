@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -173,6 +174,51 @@ def test_a_correction_is_a_message_and_can_be_taken_back(memory: Memory) -> None
     memory.undo_import(done.import_id)
     assert _asked(memory, "Where do I live now?") == "Rome"
     assert memory.store.orphans() == {}
+
+
+@pytest.mark.parametrize("by_forgetting", [False, True])
+def test_what_a_correction_of_another_kind_replaced_holds_again_once_it_is_gone(
+    memory: Memory, by_forgetting: bool
+) -> None:
+    _say(memory, "I live in Rome.", "I planted a fig tree in Turin.")
+    (home,) = _holding(memory, "home")
+    done = memory.correct("That was only a joke about Rome with Lena.", instead_of=home.id)
+    assert memory.store.item(home.id).corrected
+    if by_forgetting:
+        memory.forget(ForgetTarget(messages=(done.message_id,)))
+    else:
+        memory.undo_import(done.import_id)
+    assert memory.store.orphans() == {}
+    assert [item.value for item in _holding(memory, "home")] == ["Rome"]
+    assert "fig tree" in memory.search("fig tree in Turin").found[0].message.text
+
+
+def test_a_sentence_that_a_correction_replaced_holds_again_once_it_is_taken_back(
+    memory: Memory,
+) -> None:
+    _say(memory, "My grandfather carved wooden spoons in Trento.")
+    (item,) = memory.store.items()
+    said = "Grandfather carved wooden bowls in Trento, I visited him there."
+    done = memory.correct(said)
+    assert memory.store.item(item.id).corrected
+    memory.undo_import(done.import_id)
+    assert [one.message.text for one in memory.why(item.id).messages] == [item.quote]
+    assert memory.store.item(item.id).holds
+
+
+def test_mending_makes_an_item_anew_that_pointed_to_a_message_that_is_gone(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    path = memory.path
+    memory.close()
+    with duckdb.connect(str(path)) as damaged:
+        damaged.execute("UPDATE item SET ended_by = 999, state = 'superseded'")
+    with build_memory(path) as again:
+        assert again.store.orphans() == {"item.ended_by": 1}
+        again.work()
+        assert again.store.orphans() == {}
+        assert [item.value for item in _holding(again, "home")] == ["Rome"]
 
 
 def test_an_empty_correction_and_an_unknown_item_are_refused(memory: Memory) -> None:

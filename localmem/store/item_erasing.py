@@ -16,9 +16,17 @@ from localmem.store.items import delete_items
 def erase(connection: Connection, messages: str) -> dict[str, int]:
     """Remove what was made of messages that are about to go; gives counts of rows.
 
-    `messages` is what stands behind IN. An order that is about nothing any more goes too.
+    `messages` is what stands behind IN. An order that is about nothing any more goes too. What a
+    correction among them had replaced is made anew, of whatever kind it is.
     """
+    replaced = _clear_stale(
+        connection,
+        f"({GROUP}) IN (SELECT ({GROUP}) FROM item WHERE ended_by IN {messages}) OR "
+        "(participant_id, key_sha) IN (SELECT (participant_id, key_sha) FROM ruling "
+        f"WHERE message_id IN {messages})",
+    )
     counts = drop(connection, messages)
+    counts["items"] += replaced
     connection.execute(f"DELETE FROM decision WHERE message_id IN {messages}")
     connection.execute(f"DELETE FROM ruling WHERE message_id IN {messages}")
     connection.execute(
