@@ -31,6 +31,7 @@ from localmem.types import (
     ItemState,
     MessageId,
     Role,
+    SplitChoice,
 )
 
 _MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -219,6 +220,46 @@ def test_mending_makes_an_item_anew_that_pointed_to_a_message_that_is_gone(
         again.work()
         assert again.store.orphans() == {}
         assert [item.value for item in _holding(again, "home")] == ["Rome"]
+
+
+def test_a_correction_goes_with_the_name_when_a_merge_is_taken_back(memory: Memory) -> None:
+    _chat(
+        memory, [("Anna", "Hello all."), ("Ben", "I live in Paris."), ("Cleo", "I live in Ghent.")]
+    )
+    memory.correct("Ben lives in Bergen.")
+    memory.merge_people("Cleo", "Ben")
+    memory.split_person("Cleo", SplitChoice(), "Ben")
+    assert _homes(memory) == {"Ben": ["Bergen"], "Cleo": ["Ghent"]}
+    assert memory.store.orphans() == {}
+
+
+def test_a_correction_under_a_first_name_that_two_have_later_is_given_to_nobody_else(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    _chat(memory, [("Ben Ito", "I live in Paris."), ("Cleo", "Hi."), ("Ben Ost", "Hello there.")])
+    memory.merge_people("Ben Ito", "Ben Ost")
+    memory.correct("Ben lives in Bergen.")
+    memory.split_person("Ben Ito", SplitChoice(), "Ben Ost")
+    assert _homes(memory) == {"Me": ["Rome"], "Ben Ito": ["Bergen"]}
+
+
+def test_a_correction_goes_to_the_one_it_names_when_one_is_split_in_two(memory: Memory) -> None:
+    _chat(memory, [("Sam", "I live in Rome."), ("Lea", "Hi.")])
+    _chat(memory, [("Sam", "I live in Oslo."), ("Lea", "Hi.")], at=_MARCH + timedelta(days=60))
+    memory.correct("Sam Okoro lives in Bergen.")
+    (oslo,) = (item for item in memory.store.items(slots=["home"]) if item.value == "Oslo")
+    session = memory.store.messages(oslo.message_ids)[0].session_id
+    memory.split_person("Sam", SplitChoice(sessions=(session,)), "Sam Okoro")
+    assert _homes(memory) == {"Sam": ["Rome"], "Sam Okoro": ["Bergen"]}
+
+
+def _homes(memory: Memory) -> dict[str, list[str]]:
+    names = {person.id: person.name for person in memory.store.participants()}
+    found: dict[str, list[str]] = {}
+    for item in _holding(memory, "home"):
+        found.setdefault(names[item.participant_id], []).append(item.value)
+    return found
 
 
 def test_an_empty_correction_and_an_unknown_item_are_refused(memory: Memory) -> None:
