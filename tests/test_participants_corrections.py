@@ -262,6 +262,29 @@ def _homes(memory: Memory) -> dict[str, list[str]]:
     return found
 
 
+def test_orders_go_over_to_the_owner_s_second_name(memory: Memory) -> None:
+    _say(
+        memory,
+        "I live in Rome.",
+        "My grandfather carved wooden spoons in Trento.",
+        "I planted a fig tree in Turin.",
+    )
+    memory.store.set_owner("Anna")
+    memory.work()
+    memory.retire(_holding(memory, "home")[0].id)
+    carved = next(item for item in memory.store.items() if "spoons" in item.quote)
+    memory.pin(carved.id)
+    tree = next(item for item in memory.store.items() if "fig tree" in item.quote)
+    memory.correct("That was a joke about Lena.", instead_of=tree.id)
+    before = {item.quote: (item.state, item.corrected) for item in memory.store.items()}
+    for name in ("Anna Berg", "Anna", "Anna Berg"):
+        memory.store.set_owner(name)
+        memory.work()
+    assert {item.quote: (item.state, item.corrected) for item in memory.store.items()} == before
+    assert before["I live in Rome."] == (ItemState.RETIRED, False)
+    assert sum(map(len, memory.store.rulings().values())) <= 6
+
+
 def test_an_empty_correction_and_an_unknown_item_are_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="empty"):
         memory.correct("  ")

@@ -55,12 +55,14 @@ def rulings(connection: Connection) -> Mapping[ParticipantId, tuple[Ruling, ...]
 def share_rulings(connection: Connection, before: int, now: int, messages: Iterable[int]) -> None:
     """Let the orders about claims of these messages hold for a second participant too.
 
-    The messages go over from one to the other; an order about nothing is of no effect.
+    So do those that are in these messages. The messages go over from one to the other; an order
+    about nothing is of no effect.
     """
     with id_set(connection, messages) as moved:
         connection.execute(
             "INSERT INTO ruling SELECT ?, kind, key_sha, made_at, message_id FROM ruling "
-            "WHERE participant_id = ? AND key_sha IN "
-            f"(SELECT key_sha FROM claim WHERE message_id IN {moved})",
+            "WHERE participant_id = ? AND (key_sha IN "
+            f"(SELECT key_sha FROM claim WHERE message_id IN {moved}) OR message_id IN {moved}) "
+            "EXCEPT SELECT * FROM ruling",
             [now, before],
         )
