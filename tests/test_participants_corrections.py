@@ -285,6 +285,22 @@ def test_orders_go_over_to_the_owner_s_second_name(memory: Memory) -> None:
     assert sum(map(len, memory.store.rulings().values())) <= 6
 
 
+@pytest.mark.parametrize("first", ["pin", "retire", ""])
+def test_an_order_holds_again_once_the_correction_of_its_item_is_taken_back(
+    memory: Memory, first: str
+) -> None:
+    _say(memory, "My grandfather carved wooden spoons in Trento.")
+    (item,) = memory.store.items()
+    if first:
+        getattr(memory, first)(item.id)
+    before = memory.store.item(item.id)
+    said = "My grandfather carved stone bowls near Verona."
+    done = memory.correct(said, instead_of=item.id)
+    assert memory.store.item(item.id).corrected
+    memory.undo_import(done.import_id)
+    assert memory.store.item(item.id) == before
+
+
 def test_an_empty_correction_and_an_unknown_item_are_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="empty"):
         memory.correct("  ")
