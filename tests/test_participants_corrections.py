@@ -285,6 +285,39 @@ def test_orders_go_over_to_the_owner_s_second_name(memory: Memory) -> None:
     assert sum(map(len, memory.store.rulings().values())) <= 6
 
 
+def test_an_order_outlives_that_its_branch_is_hidden_while_something_else_goes(
+    memory: Memory,
+) -> None:
+    _branches(memory, rome_is_shown=True)
+    memory.retire(_holding(memory, "home")[0].id)
+    other = _say(memory, "I planted a fig tree in Kyoto.")
+    _branches(memory, rome_is_shown=False)
+    memory.undo_import(other)
+    _branches(memory, rome_is_shown=True)
+    assert [item.state for item in memory.store.items(slots=["home"])] == [ItemState.RETIRED]
+
+
+def test_an_order_goes_with_the_hidden_words_that_it_is_about(memory: Memory) -> None:
+    _branches(memory, rome_is_shown=True)
+    memory.retire(_holding(memory, "home")[0].id)
+    _branches(memory, rome_is_shown=False)
+    memory.forget(ForgetTarget(import_id=ImportId(1)))
+    assert memory.store.rulings() == {}
+
+
+def _branches(memory: Memory, *, rome_is_shown: bool) -> None:
+    """One chat in which another message was sent instead, and then that again."""
+    number = memory.store.begin_import("chat", "test", _MARCH)
+    told = (
+        ImportedMessage("a", Role.USER, "", "I live in Rome.", _MARCH, on_path=rome_is_shown),
+        ImportedMessage("b", Role.USER, "", "Is it raining?", _MARCH, on_path=not rome_is_shown),
+        ImportedMessage("c", Role.USER, "", "My locker is 12.", _MARCH + timedelta(days=3)),
+    )
+    one = ImportedConversation("test", "X", "", ConversationKind.ASSISTANT, told)
+    memory.store.add_conversation(number, one)
+    memory.work()
+
+
 @pytest.mark.parametrize("first", ["pin", "retire", ""])
 def test_an_order_holds_again_once_the_correction_of_its_item_is_taken_back(
     memory: Memory, first: str
@@ -533,3 +566,13 @@ def test_a_model_decides_once_what_no_rule_was_sure_of(
     assert _UNSURE[0] in model.history[0].text
     memory.undo_import(memory.imports()[0].import_id or ImportId(0))
     assert memory.store.orphans() == {}
+
+
+def test_what_a_model_decided_goes_with_either_of_the_sentences(memory: Memory) -> None:
+    _say(memory, *_UNSURE)
+    decide_claims(memory.store, lambda: ScriptedLlm(choices=[(0.1, 0.1, 0.8)]))
+    assert len(memory.store.decisions()) == 1
+    first = min(message.id for message in memory.store.shown_messages())
+    memory.forget(ForgetTarget(messages=(MessageId(first),)))
+    assert memory.store.decisions() == ()
+    assert [item.quote for item in memory.store.items() if item.holds] == [_UNSURE[1]]
