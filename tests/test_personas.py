@@ -156,6 +156,33 @@ def test_what_is_forgotten_leaves_no_word_in_any_key_or_name(tmp_path: Path) -> 
     assert "pottery course" in topic(found, "some clay")
 
 
+def test_what_is_forgotten_stays_in_no_key_of_another_item(tmp_path: Path) -> None:
+    told = (
+        "I helped old Zquorson repair his leaking roof.",
+        "We walked through snowy Zquorburg at dawn.",
+        "I photographed Zquorburg from the bridge.",
+        "I painted a fence behind our barn.",
+        "I planted tulips along the canal.",
+        "I sold a violin to a student.",
+        "I mended a net with twine.",
+    )
+    with filled(tmp_path, chat(told)) as memory:
+        persona(memory)
+        before = memory.store.persona_groups()
+        shared = {key for one in before for _, key in one.members if "zquorburg" in key}
+        assert shared == {"zquorburg"}
+        gone = [m.id for m in memory.store.shown_messages() if "Zquorburg " in m.text]
+        memory.forget(ForgetTarget(messages=tuple(gone)))
+        after = memory.store.persona_groups()
+        kept = memory.store.persona_keys(who(memory.store))
+        assert not any(key == "zquorburg" for one in after for _, key in one.members)
+        assert "zquorburg" not in {one.name for one in after}
+        assert "zquorburg" not in {key for one in kept for key in (*one.keys, *one.nearest)}
+        assert sum(len(one.keys) for one in kept) >= 3
+        assert "Zquorson" in str(persona(memory).topics)
+        assert memory.store.orphans() == {}
+
+
 def test_groups_that_lose_a_message_keep_their_id(tmp_path: Path) -> None:
     with filled(tmp_path) as memory:
         before = {one.id for one in persona(memory).topics if "clay" in str(one.lines)}

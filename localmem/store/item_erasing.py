@@ -35,6 +35,7 @@ def erase(connection: Connection, messages: str) -> dict[str, int]:
         "CREATE OR REPLACE TEMP TABLE gone_unread AS SELECT DISTINCT participant_id FROM message "
         f"WHERE id IN {messages} AND id NOT IN (SELECT message_id FROM record)"
     )
+    personas.forget_words(connection, messages)
     counts = drop(connection, messages)
     counts["items"] += replaced
     _erase_orders(connection, messages)
