@@ -16,7 +16,7 @@ from localmem.memory import Memory
 from localmem.participants.personas import persona_of
 from localmem.store import Store, meta, migrations, personas
 from localmem.store.personas import PersonaGroup
-from localmem.testing import FixedClock, HashEmbedder, ScriptedLlm, build_memory
+from localmem.testing import FixedClock, HashEmbedder, LlmCall, ScriptedLlm, build_memory
 from localmem.types import (
     ConversationKind,
     ForgetTarget,
@@ -349,3 +349,20 @@ def test_a_name_with_other_words_is_refused_and_not_asked_for_again(tmp_path: Pa
         assert name_topics(memory.store, lambda: llm) == 0
         assert len(llm.history) == asked
         assert [one.name for one in memory.store.persona_groups()] == before
+
+
+def test_a_name_that_comes_after_its_words_were_forgotten_is_not_kept(tmp_path: Path) -> None:
+    told = tuple(one.replace("baked bread", "baked zquark bread") for one in _MANY)
+    with filled(tmp_path, chat(told)) as memory:
+        assert larger(memory)
+        (gone,) = (m for m in memory.store.shown_messages() if "zquark" in m.text)
+
+        def forgets_meanwhile(call: LlmCall) -> str:
+            assert "zquark" in call.text
+            memory.forget(ForgetTarget(messages=(gone.id,)))
+            return "zquark bread"
+
+        llm = ScriptedLlm(replies=[forgets_meanwhile], fallback_reply="-")
+        assert name_topics(memory.store, lambda: llm) == 0
+        assert not any("zquark" in one.name for one in memory.store.persona_groups())
+        assert b"zquark" not in memory.path.read_bytes()
