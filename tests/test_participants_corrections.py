@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -30,6 +31,7 @@ from localmem.types import (
     ItemState,
     MessageId,
     Role,
+    SplitChoice,
 )
 
 _MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -230,6 +232,163 @@ def test_a_correction_is_a_message_and_can_be_taken_back(memory: Memory) -> None
     memory.undo_import(done.import_id)
     assert _asked(memory, "Where do I live now?") == "Rome"
     assert memory.store.orphans() == {}
+
+
+@pytest.mark.parametrize("by_forgetting", [False, True])
+def test_what_a_correction_of_another_kind_replaced_holds_again_once_it_is_gone(
+    memory: Memory, by_forgetting: bool
+) -> None:
+    _say(memory, "I live in Rome.", "I planted a fig tree in Turin.")
+    (home,) = _holding(memory, "home")
+    done = memory.correct("That was only a joke about Rome with Lena.", instead_of=home.id)
+    assert memory.store.item(home.id).corrected
+    if by_forgetting:
+        memory.forget(ForgetTarget(messages=(done.message_id,)))
+    else:
+        memory.undo_import(done.import_id)
+    assert memory.store.orphans() == {}
+    assert [item.value for item in _holding(memory, "home")] == ["Rome"]
+    assert "fig tree" in memory.search("fig tree in Turin").found[0].message.text
+
+
+def test_a_sentence_that_a_correction_replaced_holds_again_once_it_is_taken_back(
+    memory: Memory,
+) -> None:
+    _say(memory, "My grandfather carved wooden spoons in Trento.")
+    (item,) = memory.store.items()
+    said = "Grandfather carved wooden bowls in Trento, I visited him there."
+    done = memory.correct(said)
+    assert memory.store.item(item.id).corrected
+    memory.undo_import(done.import_id)
+    assert [one.message.text for one in memory.why(item.id).messages] == [item.quote]
+    assert memory.store.item(item.id).holds
+
+
+def test_mending_makes_an_item_anew_that_pointed_to_a_message_that_is_gone(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    path = memory.path
+    memory.close()
+    with duckdb.connect(str(path)) as damaged:
+        damaged.execute("UPDATE item SET ended_by = 999, state = 'superseded'")
+    with build_memory(path) as again:
+        assert again.store.orphans() == {"item.ended_by": 1}
+        again.work()
+        assert again.store.orphans() == {}
+        assert [item.value for item in _holding(again, "home")] == ["Rome"]
+
+
+def test_a_correction_goes_with_the_name_when_a_merge_is_taken_back(memory: Memory) -> None:
+    _chat(
+        memory, [("Anna", "Hello all."), ("Ben", "I live in Paris."), ("Cleo", "I live in Ghent.")]
+    )
+    memory.correct("Ben lives in Bergen.")
+    memory.merge_people("Cleo", "Ben")
+    memory.split_person("Cleo", SplitChoice(), "Ben")
+    assert _homes(memory) == {"Ben": ["Bergen"], "Cleo": ["Ghent"]}
+    assert memory.store.orphans() == {}
+
+
+def test_a_correction_under_a_first_name_that_two_have_later_is_given_to_nobody_else(
+    memory: Memory,
+) -> None:
+    _say(memory, "I live in Rome.")
+    _chat(memory, [("Ben Ito", "I live in Paris."), ("Cleo", "Hi."), ("Ben Ost", "Hello there.")])
+    memory.merge_people("Ben Ito", "Ben Ost")
+    memory.correct("Ben lives in Bergen.")
+    memory.split_person("Ben Ito", SplitChoice(), "Ben Ost")
+    assert _homes(memory) == {"Me": ["Rome"], "Ben Ito": ["Bergen"]}
+
+
+def test_a_correction_goes_to_the_one_it_names_when_one_is_split_in_two(memory: Memory) -> None:
+    _chat(memory, [("Sam", "I live in Rome."), ("Lea", "Hi.")])
+    _chat(memory, [("Sam", "I live in Oslo."), ("Lea", "Hi.")], at=_MARCH + timedelta(days=60))
+    memory.correct("Sam Okoro lives in Bergen.")
+    (oslo,) = (item for item in memory.store.items(slots=["home"]) if item.value == "Oslo")
+    session = memory.store.messages(oslo.message_ids)[0].session_id
+    memory.split_person("Sam", SplitChoice(sessions=(session,)), "Sam Okoro")
+    assert _homes(memory) == {"Sam": ["Rome"], "Sam Okoro": ["Bergen"]}
+
+
+def _homes(memory: Memory) -> dict[str, list[str]]:
+    names = {person.id: person.name for person in memory.store.participants()}
+    found: dict[str, list[str]] = {}
+    for item in _holding(memory, "home"):
+        found.setdefault(names[item.participant_id], []).append(item.value)
+    return found
+
+
+def test_orders_go_over_to_the_owner_s_second_name(memory: Memory) -> None:
+    _say(
+        memory,
+        "I live in Rome.",
+        "My grandfather carved wooden spoons in Trento.",
+        "I planted a fig tree in Turin.",
+    )
+    memory.store.set_owner("Anna")
+    memory.work()
+    memory.retire(_holding(memory, "home")[0].id)
+    carved = next(item for item in memory.store.items() if "spoons" in item.quote)
+    memory.pin(carved.id)
+    tree = next(item for item in memory.store.items() if "fig tree" in item.quote)
+    memory.correct("That was a joke about Lena.", instead_of=tree.id)
+    before = {item.quote: (item.state, item.corrected) for item in memory.store.items()}
+    for name in ("Anna Berg", "Anna", "Anna Berg"):
+        memory.store.set_owner(name)
+        memory.work()
+    assert {item.quote: (item.state, item.corrected) for item in memory.store.items()} == before
+    assert before["I live in Rome."] == (ItemState.RETIRED, False)
+    assert sum(map(len, memory.store.rulings().values())) <= 6
+
+
+def test_an_order_outlives_that_its_branch_is_hidden_while_something_else_goes(
+    memory: Memory,
+) -> None:
+    _branches(memory, rome_is_shown=True)
+    memory.retire(_holding(memory, "home")[0].id)
+    other = _say(memory, "I planted a fig tree in Kyoto.")
+    _branches(memory, rome_is_shown=False)
+    memory.undo_import(other)
+    _branches(memory, rome_is_shown=True)
+    assert [item.state for item in memory.store.items(slots=["home"])] == [ItemState.RETIRED]
+
+
+def test_an_order_goes_with_the_hidden_words_that_it_is_about(memory: Memory) -> None:
+    _branches(memory, rome_is_shown=True)
+    memory.retire(_holding(memory, "home")[0].id)
+    _branches(memory, rome_is_shown=False)
+    memory.forget(ForgetTarget(import_id=ImportId(1)))
+    assert memory.store.rulings() == {}
+
+
+def _branches(memory: Memory, *, rome_is_shown: bool) -> None:
+    """One chat in which another message was sent instead, and then that again."""
+    number = memory.store.begin_import("chat", "test", _MARCH)
+    told = (
+        ImportedMessage("a", Role.USER, "", "I live in Rome.", _MARCH, on_path=rome_is_shown),
+        ImportedMessage("b", Role.USER, "", "Is it raining?", _MARCH, on_path=not rome_is_shown),
+        ImportedMessage("c", Role.USER, "", "My locker is 12.", _MARCH + timedelta(days=3)),
+    )
+    one = ImportedConversation("test", "X", "", ConversationKind.ASSISTANT, told)
+    memory.store.add_conversation(number, one)
+    memory.work()
+
+
+@pytest.mark.parametrize("first", ["pin", "retire", ""])
+def test_an_order_holds_again_once_the_correction_of_its_item_is_taken_back(
+    memory: Memory, first: str
+) -> None:
+    _say(memory, "My grandfather carved wooden spoons in Trento.")
+    (item,) = memory.store.items()
+    if first:
+        getattr(memory, first)(item.id)
+    before = memory.store.item(item.id)
+    said = "My grandfather carved stone bowls near Verona."
+    done = memory.correct(said, instead_of=item.id)
+    assert memory.store.item(item.id).corrected
+    memory.undo_import(done.import_id)
+    assert memory.store.item(item.id) == before
 
 
 def test_an_empty_correction_and_an_unknown_item_are_refused(memory: Memory) -> None:
@@ -490,3 +649,13 @@ def test_a_model_decides_once_what_no_rule_was_sure_of(
     assert _UNSURE[0] in model.history[0].text
     memory.undo_import(memory.imports()[0].import_id or ImportId(0))
     assert memory.store.orphans() == {}
+
+
+def test_what_a_model_decided_goes_with_either_of_the_sentences(memory: Memory) -> None:
+    _say(memory, *_UNSURE)
+    decide_claims(memory.store, lambda: ScriptedLlm(choices=[(0.1, 0.1, 0.8)]))
+    assert len(memory.store.decisions()) == 1
+    first = min(message.id for message in memory.store.shown_messages())
+    memory.forget(ForgetTarget(messages=(MessageId(first),)))
+    assert memory.store.decisions() == ()
+    assert [item.quote for item in memory.store.items() if item.holds] == [_UNSURE[1]]

@@ -17,6 +17,7 @@ from localmem.testing import build_memory
 from localmem.types import (
     ConversationId,
     ConversationKind,
+    ForgetTarget,
     ImportedConversation,
     ImportedMessage,
     ImportId,
@@ -276,6 +277,31 @@ def test_what_is_known_goes_where_the_messages_go(memory: Memory) -> None:
     (back,) = memory.person("A. Berg").known
     assert (back.value, back.state) == ("Graz", ItemState.PINNED)
     assert memory.store.orphans() == {}
+
+
+def test_what_lasts_of_the_owner_follows_a_merge_and_its_end(memory: Memory) -> None:
+    put(memory, "a", say("A. Berg", "I live in Graz now.", 10))
+    memory.store.set_owner("Anna Berg")
+    memory.work()
+    memory.consolidate()
+    memory.pin(memory.person("A. Berg").known[0].id)
+    memory.merge_people("Anna Berg", "A. Berg")
+    assert [entry.text for entry in memory.store.lasting()] == ["I live in Graz now."]
+    memory.split_person("Anna Berg", SplitChoice(), "A. Berg")
+    assert memory.store.lasting() == ()
+
+
+def test_what_lasts_of_the_owner_follows_what_is_taken_back(memory: Memory) -> None:
+    put(memory, "a", say("Anna Berg", "I live in Graz.", 10))
+    memory.store.set_owner("Anna Berg")
+    memory.work()
+    memory.consolidate()
+    memory.pin(memory.person("Anna Berg").known[0].id)
+    corrections = [memory.correct("I live in Wels."), memory.correct("I live in Steyr.")]
+    assert "I live in Graz." not in [entry.text for entry in memory.store.lasting()]
+    memory.undo_import(corrections[1].import_id)
+    memory.forget(ForgetTarget(messages=(corrections[0].message_id,)))
+    assert "I live in Graz." in [entry.text for entry in memory.store.lasting()]
 
 
 def test_a_memory_of_an_older_version_gets_the_tables(tmp_path: Path) -> None:

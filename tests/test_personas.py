@@ -16,7 +16,7 @@ from localmem.memory import Memory
 from localmem.participants.personas import persona_of
 from localmem.store import Store, meta, migrations, personas
 from localmem.store.personas import PersonaGroup
-from localmem.testing import FixedClock, HashEmbedder, ScriptedLlm, build_memory
+from localmem.testing import FixedClock, HashEmbedder, LlmCall, ScriptedLlm, build_memory
 from localmem.types import (
     ConversationKind,
     ForgetTarget,
@@ -154,6 +154,33 @@ def test_what_is_forgotten_leaves_no_word_in_any_key_or_name(tmp_path: Path) -> 
         assert memory.store.orphans() == {}
     assert "zqueduct" not in str(found)
     assert "pottery course" in topic(found, "some clay")
+
+
+def test_what_is_forgotten_stays_in_no_key_of_another_item(tmp_path: Path) -> None:
+    told = (
+        "I helped old Zquorson repair his leaking roof.",
+        "We walked through snowy Zquorburg at dawn.",
+        "I photographed Zquorburg from the bridge.",
+        "I painted a fence behind our barn.",
+        "I planted tulips along the canal.",
+        "I sold a violin to a student.",
+        "I mended a net with twine.",
+    )
+    with filled(tmp_path, chat(told)) as memory:
+        persona(memory)
+        before = memory.store.persona_groups()
+        shared = {key for one in before for _, key in one.members if "zquorburg" in key}
+        assert shared == {"zquorburg"}
+        gone = [m.id for m in memory.store.shown_messages() if "Zquorburg " in m.text]
+        memory.forget(ForgetTarget(messages=tuple(gone)))
+        after = memory.store.persona_groups()
+        kept = memory.store.persona_keys(who(memory.store))
+        assert not any(key == "zquorburg" for one in after for _, key in one.members)
+        assert "zquorburg" not in {one.name for one in after}
+        assert "zquorburg" not in {key for one in kept for key in (*one.keys, *one.nearest)}
+        assert sum(len(one.keys) for one in kept) >= 3
+        assert "Zquorson" in str(persona(memory).topics)
+        assert memory.store.orphans() == {}
 
 
 def test_groups_that_lose_a_message_keep_their_id(tmp_path: Path) -> None:
@@ -322,3 +349,20 @@ def test_a_name_with_other_words_is_refused_and_not_asked_for_again(tmp_path: Pa
         assert name_topics(memory.store, lambda: llm) == 0
         assert len(llm.history) == asked
         assert [one.name for one in memory.store.persona_groups()] == before
+
+
+def test_a_name_that_comes_after_its_words_were_forgotten_is_not_kept(tmp_path: Path) -> None:
+    told = tuple(one.replace("baked bread", "baked zquark bread") for one in _MANY)
+    with filled(tmp_path, chat(told)) as memory:
+        assert larger(memory)
+        (gone,) = (m for m in memory.store.shown_messages() if "zquark" in m.text)
+
+        def forgets_meanwhile(call: LlmCall) -> str:
+            assert "zquark" in call.text
+            memory.forget(ForgetTarget(messages=(gone.id,)))
+            return "zquark bread"
+
+        llm = ScriptedLlm(replies=[forgets_meanwhile], fallback_reply="-")
+        assert name_topics(memory.store, lambda: llm) == 0
+        assert not any("zquark" in one.name for one in memory.store.persona_groups())
+        assert b"zquark" not in memory.path.read_bytes()

@@ -99,6 +99,13 @@ def test_an_answer_that_took_an_entry_counts_as_support() -> None:
     assert made(item(1, "I row.", 1)) == []
 
 
+def test_an_entry_stays_while_its_messages_wait_for_their_episode() -> None:
+    (before,) = made(item(1, "I row.", 1, 2))
+    (entry,) = made(item(1, "I row.", 1, 99), known=(replace(before, used=1),))
+    assert (entry.id, entry.used, entry.supporting) == (before.id, 1, 1)
+    assert made(item(1, "I row.", 1), known=(before,)) == []
+
+
 def test_of_two_versions_the_later_holds_and_the_earlier_names_it() -> None:
     old = item(1, "I live in Oslo.", 1, 2, state=ItemState.SUPERSEDED)
     new = item(2, "I live in Bergen now.", 3, supersedes=1, day=9)
@@ -157,6 +164,15 @@ def test_what_is_said_in_two_episodes_lasts_is_found_and_goes_with_its_message(
     assert memory.store.orphans() == {}
     memory.work(gate="fixed 0.99")
     assert known(memory) == []  # one episode alone is left to support it
+
+
+def test_what_lasts_outlives_that_something_else_of_its_episode_is_forgotten(
+    memory: Memory,
+) -> None:
+    before = known(memory)
+    (other,) = (m for m in memory.store.shown_messages() if "lighthouse" in m.text)
+    memory.forget(ForgetTarget(messages=(other.id,)))
+    assert [(one.id, one.text) for one in known(memory)] == [(one.id, one.text) for one in before]
 
 
 def test_a_pinned_entry_keeps_its_number_and_its_pin(memory: Memory) -> None:

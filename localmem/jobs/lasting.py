@@ -68,6 +68,10 @@ class Support:
             self.episode_of[number] for number in item.message_ids if number in self.episode_of
         )
 
+    def is_waiting(self, item: Item) -> bool:
+        """Whether a message of an item is in no episode yet, or not again after one went."""
+        return any(number not in self.episode_of for number in item.message_ids)
+
     def uses(self, item: Item) -> int:
         """How often they were opened; the owner's own word on it counts as one use."""
         return sum(self.opened.get(one, 0) for one in self.episodes(item)) + item.by_owner
@@ -80,21 +84,24 @@ def entries_of(
     now: datetime | None,
 ) -> list[LastingEntry]:
     """The entries that the items make, numbered from 1: of each thing that lasts the version that
-    holds, and those before it that lasted. How often an episode was opened counts as use.
+    holds, and those before it that lasted. How often an episode was opened counts as use. An entry
+    that was there stays until all of its messages are in their episodes.
 
     A thing whose present version the owner retired, or that just ended, makes none.
     """
-    used = {(one.kind, one.text.casefold()): (one.used, one.pinned) for one in known}
+    before = {(one.kind, one.text.casefold()): one for one in known}
     made: list[LastingEntry] = []
     for number, chain in enumerate(_chains(items)):
         slot = f"{chain[0].slot} {chain[0].entity} {number}" if len(chain) > 1 else ""
         entries: list[LastingEntry] = []
         for item in chain:
             one = _entry(item, slot, len(support.episodes(item)))
-            uses, pinned = used.get((one.kind, one.text.casefold()), (0, False))
-            one = replace(one, used=uses, pinned=one.pinned or pinned)
-            judged = replace(one, used=uses + support.uses(item))
-            if one.pinned or is_eligible(judged, now) or (entries and item is chain[-1]):
+            was = before.get((one.kind, one.text.casefold()))
+            if was is not None:
+                one = replace(one, used=was.used, pinned=one.pinned or was.pinned)
+            judged = replace(one, used=one.used + support.uses(item))
+            stays = one.pinned or (was is not None and support.is_waiting(item))
+            if stays or is_eligible(judged, now) or (entries and item is chain[-1]):
                 entries.append(one)
         made += entries
     numbered = [replace(one, id=EntryId(n)) for n, one in enumerate(made, 1)]

@@ -135,7 +135,10 @@ def _wants_name(group: PersonaGroup) -> bool:
 
 
 def _name(store: Store, group: PersonaGroup, llm: Llm) -> bool:
-    """Ask for a name and keep it where its words are the members'; else keep the key for good."""
+    """Ask for a name and keep it where its words are the members'; else keep the key for good.
+
+    A group that has changed while the model answered is asked about another time.
+    """
     prompt = load_prompt(PROMPT)
     items = {one.id: one for one in store.items(participants=[group.participant_id])}
     keys = list(dict.fromkeys(key for _, key in group.members))
@@ -147,7 +150,10 @@ def _name(store: Store, group: PersonaGroup, llm: Llm) -> bool:
     name = " ".join(reply.split()).strip(" .,;:\"'")
     fits = _is_name(name, (*keys, *told))
     by = Provenance(llm.model_id, prompt.sha if fits else _NOT_NAMED, "")
-    store.rename_persona(group.id, name if fits else group.name, by)
+    with store.writing():  # what was forgotten meanwhile must not come back in a name
+        if group not in store.persona_groups(group.participant_id):
+            return False
+        store.rename_persona(group.id, name if fits else group.name, by)
     return fits
 
 

@@ -122,7 +122,7 @@ class KnowingPeople:
             self._store, text, made_at=self._clock.now(), instead_of=instead_of
         )
         self._upkeep.embed_few()
-        self._renew_lasting()
+        self._upkeep.renew_lasting()
         return done
 
     def retire(self, number: ItemId) -> ItemHistory:
@@ -134,7 +134,7 @@ class KnowingPeople:
         from localmem.jobs import correcting
 
         done = correcting.order(self._store, number, RulingKind.RETIRE, made_at=self._clock.now())
-        self._renew_lasting()
+        self._upkeep.renew_lasting()
         return done
 
     def pin(self, number: ItemId) -> ItemHistory:
@@ -146,7 +146,7 @@ class KnowingPeople:
         from localmem.jobs import correcting
 
         done = correcting.order(self._store, number, RulingKind.PIN, made_at=self._clock.now())
-        self._renew_lasting()
+        self._upkeep.renew_lasting()
         return done
 
     def why(self, number: ItemId) -> ItemSources:
@@ -168,10 +168,3 @@ class KnowingPeople:
         from localmem.jobs import correcting
 
         return correcting.history(self._store, topic, most=limit)
-
-    def _renew_lasting(self) -> None:
-        """What lasts follows the owner's word at once, where pages were consolidated before."""
-        from localmem.jobs.lasting import renew_lasting
-
-        if self._store.tier_mark()[0]:
-            renew_lasting(self._store)

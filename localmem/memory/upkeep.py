@@ -87,14 +87,25 @@ class Upkeep:
         return self._report(summaries, made, started)
 
     def settle(self) -> None:
-        """After messages went or changed hands: what can be made anew by rule, and the index."""
+        """After messages went or changed hands: items, what lasts, and the index."""
         from localmem.jobs.deriving import derive_layer0
         from localmem.jobs.remembering import derive_items
 
         self.finder.forget()
         derive_layer0(self.store)
         derive_items(self.store)
+        self.renew_lasting()
         self.finder.save_snapshots()
+
+    def renew_lasting(self) -> None:
+        """What lasts follows what is known at once, where pages were consolidated before.
+
+        Where all pages went with what was forgotten, entries may be left.
+        """
+        from localmem.jobs.lasting import renew_lasting
+
+        if self.store.tier_mark()[0] or self.store.lasting():
+            renew_lasting(self.store)
 
     def regroup(self, only: ParticipantId | None = None) -> None:
         """Persona snapshots that are out of date made anew, of all or of one participant.

@@ -16,16 +16,46 @@ from localmem.store.items import delete_items
 def erase(connection: Connection, messages: str) -> dict[str, int]:
     """Remove what was made of messages that are about to go; gives counts of rows.
 
-    `messages` is what stands behind IN. An order that is about nothing any more goes too.
+    `messages` is what stands behind IN. What a correction among them had replaced is made anew,
+    of whatever kind it is. An order goes with the last claim that it was about; if the claim is
+    only hidden, the order stays. What hidden messages claimed is not known, so with one of these
+    go all orders about the same participant that are about nothing shown.
     """
-    counts = drop(connection, messages)
-    connection.execute(f"DELETE FROM decision WHERE message_id IN {messages}")
-    connection.execute(f"DELETE FROM ruling WHERE message_id IN {messages}")
-    connection.execute(
-        "DELETE FROM ruling WHERE NOT EXISTS (SELECT 1 FROM claim c "
-        "WHERE c.participant_id = ruling.participant_id AND c.key_sha = ruling.key_sha)"
+    replaced = _clear_stale(
+        connection,
+        f"({GROUP}) IN (SELECT ({GROUP}) FROM item WHERE ended_by IN {messages}) OR "
+        "(participant_id, key_sha) IN (SELECT (participant_id, key_sha) FROM ruling "
+        f"WHERE message_id IN {messages})",
     )
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE gone_key AS SELECT DISTINCT key_sha FROM claim "
+        f"WHERE message_id IN {messages}"
+    )
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE gone_unread AS SELECT DISTINCT participant_id FROM message "
+        f"WHERE id IN {messages} AND id NOT IN (SELECT message_id FROM record)"
+    )
+    personas.forget_words(connection, messages)
+    counts = drop(connection, messages)
+    counts["items"] += replaced
+    _erase_orders(connection, messages)
     return counts
+
+
+def _erase_orders(connection: Connection, messages: str) -> None:
+    """Remove what was decided or ordered in these messages, or about what they alone claimed."""
+    connection.execute(
+        f"DELETE FROM decision WHERE message_id IN {messages} "
+        "OR key_sha NOT IN (SELECT key_sha FROM claim)"
+    )
+    connection.execute(
+        f"DELETE FROM ruling WHERE message_id IN {messages} OR (NOT EXISTS (SELECT 1 FROM claim c "
+        "WHERE c.participant_id = ruling.participant_id AND c.key_sha = ruling.key_sha) "
+        "AND (key_sha IN (SELECT key_sha FROM gone_key) "
+        "OR participant_id IN (SELECT participant_id FROM gone_unread)))"
+    )
+    connection.execute("DROP TABLE gone_key")
+    connection.execute("DROP TABLE gone_unread")
 
 
 def drop(connection: Connection, messages: str) -> dict[str, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection as Connection
 
 from localmem.errors import RecordNotFoundError
-from localmem.store import meta, personas, renewal
+from localmem.store import meta, personas, renewal, rulings
+from localmem.store.batches import id_set
 from localmem.store.participants import ParticipantBook, add_alias, names_of, owner
-from localmem.types import ConversationKind, Participant, Role
+from localmem.types import ConversationKind, Participant, ParticipantId, Role
 
 
 def set_owner(connection: Connection, name: str) -> Participant:
@@ -23,21 +24,13 @@ def set_owner(connection: Connection, name: str) -> Participant:
         _mark_named(connection, before.id)
         meta.bump_generation(connection)
         return before
-    if before is not None:
+    if before is None:
+        _mark_owner(connection, book.named(name, is_assistant=False))
+    elif _is_placeholder(connection, before.id):
         renewal.drop_lines_of(connection, before.id)
-    if before is not None and _is_placeholder(connection, before.id):
-        known = _find_person(connection, name)
-        if known is None:
-            _rename(connection, before.id, name)
-        else:
-            _dissolve(connection, before.id, known)
-            _mark_owner(connection, known)
+        _name(connection, before.id, name)
     else:
-        person = book.named(name, is_assistant=False)
-        if before is not None:
-            connection.execute("UPDATE participant SET is_owner = false WHERE is_owner")
-            _move_assistant_chats(connection, before.id, person)
-        _mark_owner(connection, person)
+        _hand_over(connection, before.id, book.named(name, is_assistant=False))
     counters.save()
     renewal.demand_reload(connection)
     found = owner(connection)
@@ -60,6 +53,28 @@ def _is_placeholder(connection: Connection, participant: int) -> bool:
         "SELECT is_placeholder FROM participant WHERE id = ?", [participant]
     ).fetchone()
     return row is not None and bool(row[0])
+
+
+def _name(connection: Connection, placeholder: int, name: str) -> None:
+    """Give the owner who had no name yet one, or let them become who has it."""
+    known = _find_person(connection, name)
+    if known is None:
+        _rename(connection, placeholder, name)
+    else:
+        _dissolve(connection, placeholder, known)
+        _mark_owner(connection, known)
+
+
+def _hand_over(connection: Connection, before: ParticipantId, now: int) -> None:
+    """Let somebody else be the owner, whose chats with assistants are theirs, with all orders."""
+    moved = _chats_of(connection, before)
+    rulings.share_rulings(connection, int(before), now, moved)
+    renewal.drop_lines_of(connection, before)
+    connection.execute("UPDATE participant SET is_owner = false WHERE is_owner")
+    with id_set(connection, moved) as those:
+        connection.execute(f"DELETE FROM absorbed_message WHERE message_id IN {those}")
+        connection.execute(f"UPDATE message SET participant_id = {now} WHERE id IN {those}")
+    _mark_owner(connection, now)
 
 
 def _rename(connection: Connection, participant: int, name: str) -> None:
@@ -89,23 +104,14 @@ def _dissolve(connection: Connection, gone: int, kept: int) -> None:
     connection.execute("DELETE FROM participant WHERE id = ?", [gone])
 
 
-def _move_assistant_chats(connection: Connection, before: int, now: int) -> None:
-    connection.execute(
-        "DELETE FROM absorbed_message WHERE message_id IN (SELECT id FROM message "
-        "WHERE participant_id = ? AND role = ? "
-        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = ?))",
-        [before, Role.USER.value, ConversationKind.ASSISTANT.value],
-    )
-    connection.execute(
-        "UPDATE message SET participant_id = $now WHERE participant_id = $before AND role = $user "
-        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = $kind)",
-        {
-            "now": now,
-            "before": before,
-            "user": Role.USER.value,
-            "kind": ConversationKind.ASSISTANT.value,
-        },
-    )
+def _chats_of(connection: Connection, participant: int) -> list[int]:
+    """The messages that a participant sent to assistants: they go over to a new owner."""
+    rows = connection.execute(
+        "SELECT id FROM message WHERE participant_id = ? AND role = ? "
+        "AND conversation_id IN (SELECT id FROM conversation WHERE kind = ?)",
+        [int(participant), Role.USER.value, ConversationKind.ASSISTANT.value],
+    ).fetchall()
+    return [int(number) for (number,) in rows]
 
 
 def _mark_owner(connection: Connection, participant: int) -> None:

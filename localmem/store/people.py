@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,13 @@ SELECT keyword, count(*) AS turns FROM (
     WHERE s.turn_id IN (SELECT turn_id FROM message WHERE on_path AND participant_id = ?))
 WHERE keyword <> '' GROUP BY keyword ORDER BY turns DESC, keyword
 """
+
+_CORRECTED = """
+SELECT c.message_id, c.quote FROM claim c JOIN message m ON m.id = c.message_id
+JOIN conversation v ON v.id = m.conversation_id WHERE c.participant_id = ? AND v.source = ?
+"""
+
+_FIRST_WORD = re.compile(r"[^\W\d_][\w-]*")
 
 _VOICE_OF = """
 SELECT m.id, m.conversation_id, coalesce(a.voice_id, m.participant_id)
@@ -181,6 +189,7 @@ def split(connection: Connection, name: str, choice: SplitChoice, new_name: str)
     rulings.share_rulings(connection, int(person.id), other, chosen)
     _move(connection, moved, other)
     _reassign(connection, moved, kept=[row for row in mine if int(row[0]) not in chosen], to=other)
+    _read_corrections_again(connection, int(person.id), other)
     return _changed(connection, ParticipantId(other), [int(row[0]) for row in moved])
 
 
@@ -217,7 +226,42 @@ def _take_back(connection: Connection, person: Participant, shown: str) -> Peopl
     rulings.share_rulings(connection, int(person.id), found, moved)
     if was_owner and person.is_owner:
         connection.execute("UPDATE participant SET is_owner = (id = ?)", [found])
+    _read_corrections_again(connection, int(person.id), found)
     return _changed(connection, ParticipantId(found), moved)
+
+
+def _read_corrections_again(connection: Connection, before: int, now: int) -> None:
+    """Drop what corrections say of the one under a name that is the other's now.
+
+    They are messages of the owner, so they do not move; who they are about is read from them.
+    """
+    everybody = [one for one in participants(connection) if not one.is_assistant]
+    theirs = [one for one in everybody if int(one.id) == now]
+    others = [one for one in everybody if int(one.id) != now]
+    told = connection.execute(_CORRECTED, [before, items.CORRECTIONS]).fetchall()
+    ids = {
+        int(number)
+        for number, quote in told
+        for one in theirs
+        if _begins_with_name(str(quote), one, others)
+    }
+    with id_set(connection, sorted(ids)) as wanted:
+        item_erasing.drop(connection, wanted)
+
+
+def _begins_with_name(said: str, person: Participant, others: Sequence[Participant]) -> bool:
+    """Whether a sentence begins with a name, or a first name, that none of the others has."""
+    whole = {name for name in names_of(person) if re.match(rf"{re.escape(name)}\b", said)}
+    if whole:
+        return all(whole.isdisjoint(names_of(other)) for other in others)
+    opening = _FIRST_WORD.match(said)
+    if opening is None or opening.group() not in _first_names(person):
+        return False
+    return all(opening.group() not in _first_names(other) for other in others)
+
+
+def _first_names(person: Participant) -> set[str]:
+    return {first for name in names_of(person) for first in name.split()[:1]}
 
 
 def _chosen(connection: Connection, person: Participant, choice: SplitChoice) -> frozenset[int]:

@@ -8,6 +8,7 @@ message that goes takes its members, keys and names along at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ CREATE TABLE persona_rows (
     participant_id BIGINT, kind VARCHAR, model_id VARCHAR, dimension INTEGER, unit_rows BLOB);
 CREATE TABLE persona_fresh (participant_id BIGINT);
 """
+_WORD = re.compile(r"[^\W_]+")
 _NO_NAME = Provenance("", "", "")
 _NO_ROWS = np.zeros((0, 0), np.float32)
 
@@ -279,7 +281,7 @@ def drop(connection: Connection, messages: str) -> None:
     connection.execute(
         "DELETE FROM persona_key WHERE EXISTS (SELECT 1 FROM touched t "
         "WHERE t.participant_id = persona_key.participant_id AND t.kind = persona_key.kind "
-        "AND (t.key = persona_key.key OR t.key = persona_key.nearest))"
+        "AND t.key <> '' AND (t.key = persona_key.key OR t.key = persona_key.nearest))"
     )
     _repack(connection, "SELECT participant_id, kind FROM touched")
     connection.execute(
@@ -295,6 +297,60 @@ def drop(connection: Connection, messages: str) -> None:
     )
     connection.execute("DROP TABLE touched")
     _remove_empty(connection)
+
+
+def forget_words(connection: Connection, messages: str) -> None:
+    """Take the words of messages that are about to go out of the keys and names of other items.
+
+    A key is the form of a word that most items have, so it may be another item's word. Where one
+    occurs in what the messages claimed, the key goes, and so does a name with it; both are made
+    anew. `messages` is what stands behind IN. To be called while their claims are there.
+    """
+    told: dict[int, set[str]] = {}
+    for whose, text in connection.execute(
+        "SELECT participant_id, concat_ws(' ', quote, value, entity, old_value) FROM claim "
+        f"WHERE message_id IN {messages}"
+    ).fetchall():
+        told.setdefault(int(whose), set()).update(_words(str(text)))
+    for whose, words in told.items():
+        _forget_words(connection, whose, words)
+
+
+def _forget_words(connection: Connection, whose: int, words: set[str]) -> None:
+    rows = connection.execute(
+        "SELECT key FROM persona_key WHERE participant_id = $1 UNION SELECT nearest "
+        "FROM persona_key WHERE participant_id = $1 UNION SELECT m.key FROM persona_member m "
+        "JOIN persona p ON p.id = m.persona_id WHERE p.participant_id = $1 "
+        "UNION SELECT name FROM persona WHERE participant_id = $1",
+        [whose],
+    ).fetchall()
+    telling = [str(text) for (text,) in rows if not words.isdisjoint(_words(str(text)))]
+    if not telling:
+        return
+    connection.execute(
+        "DELETE FROM persona_key WHERE participant_id = $1 "
+        "AND (list_contains($2, key) OR list_contains($2, nearest))",
+        [whose, telling],
+    )
+    _repack(
+        connection,
+        f"SELECT participant_id, kind FROM persona_rows WHERE participant_id = {whose}",
+    )
+    mine = "(SELECT id FROM persona WHERE participant_id = $1)"
+    connection.execute(
+        f"UPDATE persona_member SET key = '' WHERE persona_id IN {mine} AND list_contains($2, key)",
+        [whose, telling],
+    )
+    connection.execute(
+        "UPDATE persona SET name = '', model_id = '', prompt_sha = '', source_sha = '' "
+        "WHERE participant_id = $1 AND list_contains($2, name)",
+        [whose, telling],
+    )
+    mark_stale(connection, [whose])
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def clear(connection: Connection, participant: int) -> None:

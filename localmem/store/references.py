@@ -14,6 +14,7 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from localmem.store import meta, vectors
+from localmem.store.claims import GROUP, unfold
 from localmem.types import Layer
 
 _ID = "_id"
@@ -68,7 +69,10 @@ def orphans(connection: Connection) -> dict[str, int]:
 
 
 def remove_orphans(connection: Connection) -> None:
-    """Remove those that were derived, and what then belongs to nothing; raw rows stay."""
+    """Remove those that were derived, and what then belongs to nothing; raw rows stay.
+
+    Items that go are made anew of their claims, if these are still there.
+    """
     while _remove_once(connection):
         pass
     vectors.erase(connection, _lost_vectors(connection))
@@ -79,6 +83,8 @@ def _remove_once(connection: Connection) -> int:
     removed = 0
     for check in _checks(connection):
         if check.is_derived:
+            if check.table == "item":  # it is made anew of its claims, which are taken already
+                unfold(connection, f"({GROUP}) IN (SELECT ({GROUP}) FROM item WHERE {check.lost})")
             row = connection.execute(f"DELETE FROM {check.table} WHERE {check.lost}").fetchone()
             removed += 0 if row is None else int(row[0])
     return removed
