@@ -46,7 +46,7 @@ def test_the_small_model_ends_and_leaves_only_what_the_messages_bear(
             )
             derive_layer0(store)
             made = Materialiser(store, lambda: LayerModel(llm, whole))
-            found = made.facts(SessionId(1), seconds=60)
+            found = made.facts(SessionId(1), seconds=300)
             assert found.facts and found.cost.completion_tokens > 0
             assert all("Ana" in fact.text or "Ben" in fact.text for fact in found.facts)
             assert made.facts(SessionId(1), seconds=0).facts
