@@ -188,7 +188,7 @@ def test_a_pinned_entry_keeps_its_number_and_its_pin(memory: Memory) -> None:
 
 def test_what_the_owner_retires_lasts_no_longer(memory: Memory) -> None:
     (home,) = known(memory)
-    (one,) = memory.store.items_of_messages(home.sources[:1], state=ItemState.ACTIVE)
+    (one,) = [one for one in memory.store.items_of_messages(home.sources[:1]) if one.holds]
     memory.retire(one.id)
     assert known(memory) == []
 

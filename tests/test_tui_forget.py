@@ -29,7 +29,7 @@ def test_the_larger_choice_is_planned_anew_and_escape_leaves_everything_as_it_is
         await write(app, pilot, "bib number 4172")
         await press(app, pilot, "down")
         await open_dialog(app, pilot)
-        assert "1 messages" in shown(app)
+        assert "1 message," in shown(app)
         await pilot.press("down")
         await until(pilot, lambda: "8 messages" in shown(app), "the session is not planned")
         await press(app, pilot, "escape")

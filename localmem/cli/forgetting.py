@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localmem.cli.shared import JsonFlag, opened, output, print_json, show_result
-from localmem.wording import counted
+from localmem.wording import counted, erased_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def forget(
 def _plan_view(console: Console, plan: ForgetPlan) -> None:
     from rich.text import Text
 
-    from localmem.cli.render import erased_rows, moment, plain
+    from localmem.cli.render import moment, plain
 
     console.print(f"would erase: {erased_rows(plan.receipt)}")
     for losing in plan.sessions:

@@ -32,7 +32,7 @@ from localmem.types import (
     Verdict,
     WorkReport,
 )
-from localmem.wording import counted
+from localmem.wording import counted, erased_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,6 @@ _CONTROLS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {
     **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
 """What a terminal would obey, as pictures of itself: also what turns the direction of text."""
-_ONE_OF = {"summaries": "summary", "replies": "reply"}
 _VERDICT_STYLE = {Verdict.OK: "green", Verdict.NOTICE: "yellow", Verdict.PROBLEM: "red"}
 
 
@@ -105,18 +104,6 @@ def receipt(console: Console, erased: ErasureReceipt) -> None:
         f"{erased.bytes_after:,} after",
         style="dim",
     )
-
-
-def erased_rows(erased: ErasureReceipt) -> str:
-    """The counts of a receipt by kind of row: "3 messages, 2 turns"."""
-    others = ("bytes_before", "bytes_after", "kept_out")
-    rows = {f.name: getattr(erased, f.name) for f in fields(erased) if f.name not in others}
-    told = (
-        counted(count, _ONE_OF.get(name, name.removesuffix("s")), name)
-        for name, count in rows.items()
-        if count
-    )
-    return ", ".join(told) or "nothing"
 
 
 def session_table(

@@ -112,10 +112,8 @@ def item(connection: Connection, number: ItemId) -> Item | None:
     return found[0] if found else None
 
 
-def items_of_messages(
-    connection: Connection, ids: Iterable[MessageId], *, state: ItemState | None = None
-) -> tuple[Item, ...]:
-    """The items that rest on any of these messages (in one state), by id."""
+def items_of_messages(connection: Connection, ids: Iterable[MessageId]) -> tuple[Item, ...]:
+    """The items that rest on any of these messages, by id."""
     with id_set(connection, ids) as wanted:
         found = connection.execute(
             f"SELECT DISTINCT item_id FROM item_source WHERE message_id IN {wanted}"
@@ -123,8 +121,7 @@ def items_of_messages(
     if not found:
         return ()
     numbers = ",".join(str(int(number)) for (number,) in found)
-    condition = "" if state is None else f" AND state = '{state.value}'"
-    return select_items(connection, f"WHERE id IN ({numbers}){condition} ORDER BY id")
+    return select_items(connection, f"WHERE id IN ({numbers}) ORDER BY id")
 
 
 def counts(connection: Connection) -> ItemCounts:

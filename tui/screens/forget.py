@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 from localmem_tui import wording
@@ -27,7 +27,7 @@ from localmem.types import (
     ParticipantId,
     Session,
 )
-from localmem.wording import counted
+from localmem.wording import counted, erased_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,3 @@ def receipt_text(receipt: ErasureReceipt, inks: Inks) -> Text:
         kept = counted(receipt.kept_out, "message")
         text.append(f"\nImporting the same export again leaves {kept} out.", inks.dim)
     return text
-
-
-def erased_rows(receipt: ErasureReceipt) -> str:
-    """The counts of a receipt by kind of row: "3 messages, 2 turns"."""
-    others = ("bytes_before", "bytes_after", "kept_out")
-    counts = {f.name: getattr(receipt, f.name) for f in fields(receipt) if f.name not in others}
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"

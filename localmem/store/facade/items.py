@@ -20,7 +20,6 @@ from localmem.types import (
     ItemCounts,
     ItemId,
     ItemKind,
-    ItemState,
     MessageId,
     MessageRecord,
     ParticipantId,
@@ -83,12 +82,10 @@ class ItemRows(Held):
             )
         return found
 
-    def items_of_messages(
-        self, ids: Iterable[MessageId], *, state: ItemState | None = None
-    ) -> tuple[Item, ...]:
-        """The items that rest on any of these messages (in one state)."""
+    def items_of_messages(self, ids: Iterable[MessageId]) -> tuple[Item, ...]:
+        """The items that rest on any of these messages."""
         with self._lease.hold(write=False) as connection:
-            return item_rows.items_of_messages(connection, list(ids), state=state)
+            return item_rows.items_of_messages(connection, list(ids))
 
     def item_counts(self) -> ItemCounts:
         with self._lease.hold(write=False) as connection:
