@@ -22,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from localmem_tui import LocalMemApp
@@ -42,6 +43,9 @@ _WORDS_A_TURN = (8, 45)
 _START = datetime(2015, 1, 5, 9, 0, tzinfo=UTC)
 _SIZE = (120, 40)
 _PATIENCE_S = 300.0
+_REST_EVERY = 10
+"""Keys after which one rests, so that the session under the cursor is read and shown."""
+_REST_S = 0.4
 _LOOK_S = 0.001
 """What is measured works in threads, so that who waits for it must not spin."""
 _FIRST_PICTURE = """
@@ -98,8 +102,7 @@ async def _measured(memory: Memory, queries: Sequence[str], steps: int) -> dict[
     app = LocalMemApp(memory)
     app.animation_level = "none"
     async with app.run_test(size=_SIZE) as pilot:
-        while app.screen.id == "_default" or "Search" not in app.export_screenshot():
-            await pilot.pause(0.005)
+        await _until(app, lambda: _is_painted(app), "no first picture", every_s=0.005)
         figures = {
             "first_picture_s": round(time.perf_counter() - began, 3),
             "first_picture_cpu_s": round(time.process_time() - cpu, 3),
@@ -110,8 +113,12 @@ async def _measured(memory: Memory, queries: Sequence[str], steps: int) -> dict[
         await pilot.press("escape", "3")
         await _settled(app, pilot)
         figures["sessions"] = len(app.screen.query_one("#sessions", Rows).values)
-        figures |= await _scrolling(app, pilot, steps)
+        figures |= await _scrolling(app, steps)
         return figures
+
+
+def _is_painted(app: LocalMemApp) -> bool:
+    return app.screen.id != "_default" and "Search" in app.export_screenshot()
 
 
 async def _keys_to_results(
@@ -126,11 +133,9 @@ async def _keys_to_results(
         await _settled(app, pilot)
         done, began, cpu = len(app.latencies), time.perf_counter(), time.process_time()
         line.value = query
-        while len(app.latencies) == done:  # noted when the results are handed to the list
-            await asyncio.sleep(_LOOK_S)
-        painted = asyncio.Event()
-        app.screen.call_after_refresh(painted.set)
-        await painted.wait()
+        seen = partial(lambda before: len(app.latencies) > before, done)
+        await _until(app, seen, f"no results of {query!r}")  # noted when the list has them
+        await _painted(app)
         took.append((time.perf_counter() - began) * 1000)
         worked.append((time.process_time() - cpu) * 1000)
     return {
@@ -141,10 +146,13 @@ async def _keys_to_results(
     }
 
 
-async def _scrolling(app: LocalMemApp, pilot: Pilot[None], steps: int) -> dict[str, float]:
-    """How long the loop is kept busy at a stretch while keys scroll through the sessions."""
-    rows = app.screen.query_one("#sessions", Rows)
-    rows.focus()
+async def _scrolling(app: LocalMemApp, steps: int) -> dict[str, float]:
+    """How long the loop is kept busy at a stretch while keys scroll through the sessions.
+
+    The next key comes when the last one is on screen, as with a key that is held down. A pilot's
+    `press` would wait until the process is idle, which the watching here never lets it be.
+    """
+    app.screen.query_one("#sessions", Rows).focus()
     stretches: list[float] = []
     worked: list[float] = []
     stop = asyncio.Event()
@@ -159,13 +167,23 @@ async def _scrolling(app: LocalMemApp, pilot: Pilot[None], steps: int) -> dict[s
             last, cpu = now, cpu_now
 
     watching = asyncio.create_task(watch())
+    took: list[float] = []
     for step in range(steps):
-        await pilot.press("pagedown" if step % 3 else "down")
-    await pilot.press("end", "home")
+        began = time.perf_counter()
+        app.simulate_key("pagedown" if step % 3 else "down")
+        await _painted(app)
+        took.append((time.perf_counter() - began) * 1000)
+        if step % _REST_EVERY == _REST_EVERY - 1:
+            await asyncio.sleep(_REST_S)
+    for key in ("end", "home"):
+        app.simulate_key(key)
+        await _painted(app)
     stop.set()
     await watching
     busy = [one for one in stretches if one > 1.0]
     return {
+        "key_to_frame_p50_ms": _percentile(took, 50),
+        "key_to_frame_p95_ms": _percentile(took, 95),
         "frame_p95_ms": _percentile(busy or [0.0], 95),
         "frame_max_ms": round(max(stretches), 1),
         "frame_cpu_max_ms": round(max(worked), 1),
@@ -180,11 +198,41 @@ async def _settled(app: LocalMemApp, pilot: Pilot[None]) -> None:
 
 async def _quiet(app: LocalMemApp) -> None:
     """Wait until the screen has nothing in hand."""
+    await _until(
+        app,
+        lambda: not any(one.is_busy for one in app.screen_stack if isinstance(one, MemoryScreen)),
+        "the app stays busy",
+    )
+
+
+async def _painted(app: LocalMemApp) -> None:
+    """Wait for the frame that shows a key that was sent; the app hands it to what has focus."""
+    painted = asyncio.Event()
+
+    def in_turn() -> None:
+        focused = app.focused or app.screen
+        focused.call_later(lambda: app.screen.call_after_refresh(painted.set))
+
+    app.call_later(in_turn)
+    await _until(app, painted.is_set, "no frame comes")
+
+
+async def _until(
+    app: LocalMemApp, holds: Callable[[], bool], otherwise: str, *, every_s: float = _LOOK_S
+) -> None:
+    """Wait for something.
+
+    Raises:
+        RuntimeError: the app has ended.
+        TimeoutError: it takes too long.
+    """
     deadline = time.perf_counter() + _PATIENCE_S
-    while any(one.is_busy for one in app.screen_stack if isinstance(one, MemoryScreen)):
+    while not holds():
+        if not app.is_running:
+            raise RuntimeError(f"the app has ended: {otherwise}")
         if time.perf_counter() > deadline:
-            raise TimeoutError("the app stays busy")
-        await asyncio.sleep(0.001)
+            raise TimeoutError(otherwise)
+        await asyncio.sleep(every_s)
 
 
 def _process_picture(file: Path) -> dict[str, float]:
