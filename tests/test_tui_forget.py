@@ -38,6 +38,24 @@ def test_the_larger_choice_is_planned_anew_and_escape_leaves_everything_as_it_is
     drive(tmp_path, flow, sample=tui_sample)
 
 
+def test_an_answer_goes_with_a_message_that_it_relied_on(tmp_path: Path, tui_sample: Path) -> None:
+    async def flow(app: LocalMemApp, pilot: Pilot[None]) -> None:
+        await write(app, pilot, "What was my bib number for the Elbtal Marathon?")
+        await press(app, pilot, "enter")
+        await until(pilot, lambda: "4172" in shown(app), "no answer")
+        await press(app, pilot, "up")
+        await open_dialog(app, pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: "forgotten:" in shown(app))
+        await until(pilot, lambda: "written anew" in shown(app))
+        await press(app, pilot, "escape")
+        await until(pilot, lambda: "taken back" in shown(app), "the answer stays")
+        assert "4172" not in shown(app)
+        assert "bib number" in shown(app), "the question is the owner's, and stays"
+
+    drive(tmp_path, flow, sample=tui_sample, keys=("alt+2",))
+
+
 def test_a_found_message_is_forgotten_and_leaves_the_results(
     tmp_path: Path, tui_sample: Path
 ) -> None:

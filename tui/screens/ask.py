@@ -194,6 +194,7 @@ answer comes, with citations.
         self._draw_budget(answer)
         self.say("↑ to the citations, Enter opens one · or ask on")
         self._follow()
+        self._drop_forgotten()  # while it was made, something may have been forgotten
 
     def _show_failure(self, exchange: Exchange, error: LocalMemError) -> None:
         self._clock.pause()
@@ -329,6 +330,26 @@ answer comes, with citations.
 
     def refresh_content(self) -> None:
         self.run_job("suggest", lambda job: self.memory.suggestions(), self._suggest)
+        self._drop_forgotten()
+
+    def _drop_forgotten(self) -> None:
+        """Look which of the messages that answers rely on are still there."""
+        relied = {number for one in self.query(Exchange) for number in one.relied_on}
+        if relied:
+            self.run_job(
+                "left",
+                lambda job: frozenset(self.memory.store.messages_left(sorted(relied))),
+                self._keep_only,
+            )
+
+    def _keep_only(self, left: frozenset[MessageId]) -> None:
+        """Take back what was answered from messages that were forgotten since."""
+        gone = [one for one in self.query(Exchange) if not one.relied_on <= left]
+        for exchange in gone:
+            exchange.take_back()
+        if gone and not self.runs("ask"):
+            self.query_one("#steps", StepTree).begin()
+            self._draw_budget()
 
 
 def _place_of(value: object) -> tuple[SessionId, MessageId] | None:

@@ -173,7 +173,7 @@ def plan_text(plan: ForgetPlan, inks: Inks) -> Text:
         session = losing.session
         text.append(
             f"\n  {wording.day(session.started_at)} {wording.titled(session.title)[:48]}: "
-            f"{losing.messages_going:,} of {session.message_count:,} messages",
+            f"{losing.messages_going:,} of {counted(session.message_count, 'message')}",
             inks.dim,
         )
     if plan.sessions_total > len(plan.sessions):

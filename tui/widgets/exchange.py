@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from localmem.types import Answer, Citation, FoundMessage, SearchResult
+from localmem.types import Answer, Citation, FoundMessage, MessageId, SearchResult
 from localmem.wording import counted
 
 _MOST_EVIDENCE = 6
@@ -35,6 +35,7 @@ class Exchange(Vertical):
         super().__init__()
         self.question = question
         self.answer: Answer | None = None
+        self.relied_on: frozenset[MessageId] = frozenset()
         self.said: list[str] = []
 
     def compose(self) -> ComposeResult:
@@ -59,6 +60,7 @@ class Exchange(Vertical):
     def show_evidence(self, result: SearchResult) -> None:
         """The messages that the answer will be taken from, before its first word."""
         found = result.found[:_MOST_EVIDENCE]
+        self.relied_on |= {one.message.id for one in result.found}
         self._link(found)
         told = f"reading {counted(len(result.found), 'message')} …"
         self._remark(Text(told if found else "nothing in the memory is near", "dim"))
@@ -77,6 +79,7 @@ class Exchange(Vertical):
     def show_answer(self, answer: Answer) -> None:
         """The whole answer, its citations, and what is to be said about it."""
         self.answer = answer
+        self.relied_on |= {one.message_id for one in answer.citations}
         self._say(answer.text)
         inks = inks_of(self.app)
         notes = [Text(notice, inks.warn) for notice in answer.notices]
@@ -98,6 +101,16 @@ class Exchange(Vertical):
         if hint:
             text.append(f"\n{hint}", inks.plain)
         self._remark(text)
+
+    def take_back(self) -> None:
+        """Something that it relied on was forgotten: neither answer nor evidence stays."""
+        self.answer, self.relied_on = None, frozenset()
+        self.start_over()
+        self._say("")
+        self._link(())
+        self._remark(
+            Text("taken back: messages it relied on were forgotten", inks_of(self.app).dim)
+        )
 
     def _say(self, text: str) -> None:
         place = self.query_one(".answer", Static)
