@@ -98,11 +98,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="personamem: most tokens of evidence",
     )
     parser.add_argument(
+        "--read",
+        choices=(personamem.REPLIES, personamem.LETTERS),
+        default=personamem.REPLIES,
+        help="personamem: whose probabilities are read",
+    )
+    parser.add_argument(
+        "--alone",
+        type=Path,
+        default=None,
+        metavar="ROWS",
+        help="personamem: take the replies' probabilities without a memory from another arm's rows",
+    )
+    parser.add_argument(
         "--rotations",
         type=int,
         choices=range(1, personamem.ROTATIONS + 1),
         default=personamem.ROTATIONS,
-        help="personamem: orders of the options over which probabilities are averaged",
+        help="personamem, letters: orders of the options to average over",
     )
     parser.add_argument("--limit", type=int, default=None, metavar="N")
     parser.add_argument("--seed", type=int, default=7)

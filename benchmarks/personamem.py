@@ -1,12 +1,17 @@
 """`answers --dataset personamem`: multiple choice about a person, read from log-probabilities.
 
-The model sees the evidence, what the user says and the replies that could be given, each with a
-letter, and is asked for a letter: what counts is how probable each letter is. Small models prefer
-some letters whatever stands behind them. So each question is put once for each rotation of its
-replies, every reply stands once at every letter, and the logarithms of its probabilities are
-averaged: a liking for letters that adds to them cancels out. The arms differ in the evidence alone.
+Two ways to read what a model would choose (`--read`):
 
-No text of the data set is kept but in the rows that a run writes.
+- `replies`: the log-probability of each reply, word for word, as what the model itself says. What
+  counts is how much more probable the evidence makes a reply: the same without the evidence is
+  taken off. So neither the length of a reply nor how common its words are is measured
+  (pointwise mutual information, as in Holtzman et al., "Surface Form Competition", 2021). Without
+  a memory nothing can be taken off.
+- `letters`: each reply has a letter, and counts by how probable its letter is. Small models like
+  some letters whatever stands behind them. So a question is put once for each rotation of its
+  replies, and logarithms are averaged: a liking for letters that adds to them cancels out.
+
+The arms differ in the evidence alone. No text of the data set is kept but in the rows of a run.
 """
 
 from __future__ import annotations
@@ -42,8 +47,9 @@ from localmem.recall.evidence import show_evidence
 from localmem.types import ChatMessage, Role
 
 DEFAULT_QUESTIONS = 140
-EVIDENCE_TOKENS = 800
+EVIDENCE_TOKENS = 400
 ROTATIONS = 4
+REPLIES, LETTERS = "replies", "letters"
 PLAIN = ("bm25", "dense")
 """Arms whose evidence is what one plain retrieval finds: whole messages, nothing else."""
 WITHOUT = ("none", "closed-book")
@@ -51,7 +57,9 @@ WITHOUT = ("none", "closed-book")
 _FOUND = 60
 """Messages that a search gives to choose from."""
 _LEAST = 1e-12
+_LEAST_SHARE = 1e-300
 _NOTHING = "<memory>\nNothing is remembered.\n</memory>"
+_KNOWS = "You are an assistant who knows this user from earlier chats. Reply as suits this user."
 _INSTRUCTIONS = (
     "You are an assistant. Between <memory> and </memory> stands what you remember of earlier "
     "conversations with this user. Of the replies that are offered, choose the one that agrees "
@@ -61,10 +69,12 @@ _INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
-    """One question with what was chosen. `shares` are the options' probabilities in their order.
+    """One question with what was chosen. `shares` are the options' scores in order, as shares.
 
     `first_letter` is the mean probability of the first letter over the rotations: beyond 1 over the
     number of options, a liking for the letter. `said` counts messages or sentences of the evidence.
+    `alone` are the natural logarithms of the replies' shares without a memory; () where letters
+    were read.
     """
 
     key: str
@@ -82,6 +92,8 @@ class ChoiceRow:
     search_seconds: float
     seconds: float
     model_id: str
+    read: str = LETTERS
+    alone: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +120,18 @@ def run_choices(
     )
     rows_file = rows_beside(args.out, resume=args.resume)
     rows = read_choices(rows_file)
+    known = read_choices(args.alone) if args.alone is not None else {}
     with _memories(args, questions, open_memory) as memories, rows_file.open("a") as out:
         for question in _in_order(questions):
             if question.key in rows:
                 continue
             shown = _evidence(question, memories, args, llm)
-            rows[question.key] = answer_choice(question, shown, llm, rotations=args.rotations)
+            if args.read == REPLIES:
+                alone = known[question.key].alone if question.key in known else ()
+                row = choose_reply(question, shown, llm, alone=alone)
+            else:
+                row = choose_letter(question, shown, llm, rotations=args.rotations)
+            rows[question.key] = row
             write_row(out, rows[question.key])
             _tell([rows[q.key] for q in questions if q.key in rows], len(questions))
     figures = summary([rows[question.key] for question in questions])
@@ -124,13 +142,41 @@ def run_choices(
     return 0
 
 
-def answer_choice(
+def choose_reply(
+    question: PersonaQuestion, shown: Shown, llm: Llm, *, alone: Sequence[float] = ()
+) -> ChoiceRow:
+    """Choose the reply that the evidence makes more probable than the others, word for word.
+
+    `alone` are the logarithms of the replies' shares without a memory, where they are known.
+    Where there is no evidence, they are what counts.
+    """
+    began = time.perf_counter()
+    exact = True
+    if not alone:
+        alone, exact = _log_shares(question, "", llm)
+    scores = list(alone)
+    if shown.block:
+        informed, is_exact = _log_shares(question, shown.block, llm)
+        exact = exact and is_exact
+        scores = [after - before for after, before in zip(informed, alone, strict=True)]
+    return ChoiceRow(
+        **_chosen(question, scores),
+        **_cost(shown, llm, began),
+        first_letter=0.0,
+        rotations=0,
+        exact=exact,
+        read=REPLIES,
+        alone=tuple(round(value, 4) for value in alone),
+    )
+
+
+def choose_letter(
     question: PersonaQuestion, shown: Shown, llm: Llm, *, rotations: int = ROTATIONS
 ) -> ChoiceRow:
     """Put a question once for each of `rotations` rotations of its options, evenly spread.
 
-    The options' scores are the means of the logarithms of their probabilities; the best is chosen,
-    the first of equals. One rotation is the order of the file.
+    The options' scores are the means of the logarithms of their letters' probabilities. One
+    rotation is the order of the file.
     """
     began = time.perf_counter()
     count = len(question.options)
@@ -143,29 +189,53 @@ def answer_choice(
             sums[option] += math.log(max(choice.probabilities[place], _LEAST)) / turns
         first += choice.probabilities[0] / turns
         exact = exact and choice.exact
-    weights = [math.exp(value - max(sums)) for value in sums]
-    chosen = max(range(count), key=lambda option: (sums[option], -option))
     return ChoiceRow(
-        key=question.key,
-        kind=question.kind,
-        question=question.text,
-        gold=question.gold,
-        chosen=chosen,
-        right=chosen == question.gold,
-        shares=tuple(round(weight / sum(weights), 6) for weight in weights),
+        **_chosen(question, sums),
+        **_cost(shown, llm, began),
         first_letter=round(first, 6),
         rotations=turns,
         exact=exact,
-        evidence_tokens=llm.count_tokens(shown.block),
-        said=shown.said,
-        search_seconds=round(shown.seconds, 3),
-        seconds=round(time.perf_counter() - began, 3),
-        model_id=llm.model_id,
+        read=LETTERS,
     )
 
 
+def _log_shares(question: PersonaQuestion, block: str, llm: Llm) -> tuple[tuple[float, ...], bool]:
+    """Natural logarithms of the replies' shares of probability, and whether they are exact."""
+    remembered = f"What is remembered of this user:\n{block}\n\n" if block else ""
+    asked = f"{remembered}The user says: {question.text}"
+    choice = llm.choose(
+        [ChatMessage(Role.SYSTEM, _KNOWS), ChatMessage(Role.USER, asked)], question.options
+    )
+    return tuple(math.log(max(one, _LEAST_SHARE)) for one in choice.probabilities), choice.exact
+
+
+def _chosen(question: PersonaQuestion, scores: Sequence[float]) -> dict[str, Any]:
+    """Which reply has the best score, the first of equals, and the scores as shares."""
+    weights = [math.exp(score - max(scores)) for score in scores]
+    chosen = max(range(len(scores)), key=lambda option: (scores[option], -option))
+    return {
+        "key": question.key,
+        "kind": question.kind,
+        "question": question.text,
+        "gold": question.gold,
+        "chosen": chosen,
+        "right": chosen == question.gold,
+        "shares": tuple(round(weight / sum(weights), 6) for weight in weights),
+    }
+
+
+def _cost(shown: Shown, llm: Llm, began: float) -> dict[str, Any]:
+    return {
+        "evidence_tokens": llm.count_tokens(shown.block),
+        "said": shown.said,
+        "search_seconds": round(shown.seconds, 3),
+        "seconds": round(time.perf_counter() - began, 3),
+        "model_id": llm.model_id,
+    }
+
+
 def prompt(question: PersonaQuestion, block: str, order: Sequence[int]) -> list[ChatMessage]:
-    """What the model sees; what does not turn with the options comes first, to be kept."""
+    """What the model sees for letters; what does not turn with the options is first, to be kept."""
     replies = "\n".join(
         f"{letter}. {question.options[option]}"
         for letter, option in zip(_letters(len(order)), order, strict=True)
@@ -186,13 +256,16 @@ def evidence_of(
 ) -> Shown:
     """What an arm shows the model of a memory, at most `limit_tokens` by the model's own count.
 
+    Looked for is what bears on the question and on the replies that are offered.
+
     Raises:
         ValueError: there is no such arm.
     """
     began = time.perf_counter()
+    looked_for = " ".join((question.text, *question.options))
     if arm == "localmem":
         own = memory.own_words(
-            question.text,
+            looked_for,
             limit_tokens=limit_tokens,
             count_tokens=llm.count_tokens,
             asked_at=_moment(memory),
@@ -200,10 +273,10 @@ def evidence_of(
         return Shown(own.block, len(own.said), time.perf_counter() - began)
     if arm not in PLAIN:
         raise ValueError(f"no arm {arm}; there are localmem, {', '.join((*PLAIN, *WITHOUT))}")
-    result = memory.search(question.text, k=_FOUND, mode=arm, asked_at=_moment(memory))
+    result = memory.search(looked_for, k=_FOUND, mode=arm, asked_at=_moment(memory))
     shown = show_evidence(
         Asked.from_search(result, _moment(memory)).evidence,
-        question.text,
+        looked_for,
         limit_tokens=limit_tokens,
         count_tokens=llm.count_tokens,
     )
@@ -294,7 +367,8 @@ def read_choices(path: Path) -> dict[str, ChoiceRow]:
 
 
 def _row(values: Mapping[str, Any]) -> ChoiceRow:
-    return ChoiceRow(**{**values, "shares": tuple(values["shares"])})
+    told = {name: tuple(values.get(name, ())) for name in ("shares", "alone")}
+    return ChoiceRow(**{**values, **told})
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -308,7 +382,8 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "limit": DEFAULT_QUESTIONS if args.limit is None else args.limit,
         "seed": args.seed,
         "evidence_token_limit": args.evidence_tokens,
-        "rotations": args.rotations,
+        "read": args.read,
+        "rotations": args.rotations if args.read == LETTERS else 0,
     }
 
 

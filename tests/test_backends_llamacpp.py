@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localmem.backends import Engine, available_engines, open_llm
+from localmem.backends import Engine, available_engines, llama_choice, open_llm
 from localmem.backends.llamacpp import LlamaCppLlm
 from localmem.errors import GenerationError, ModelError, UsageError
 from localmem.types import ChatMessage, LlmFiles, Role
@@ -92,6 +92,24 @@ def test_old_prompts_make_room_when_the_cache_is_full(llm: LlamaCppLlm) -> None:
     for letter in "abcd":
         reply = llm.complete([ChatMessage(Role.USER, f"{letter} " * 600)], max_tokens=2)
         assert reply.text is not None
+
+
+def test_long_options_are_scored_in_parts(
+    llm: LlamaCppLlm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["She met her brother in Hamburg.", "She sold it.", "A bicycle was never spoken of."]
+    whole = llm.choose(about_notes("What did Anna do?"), options).probabilities
+    monkeypatch.setattr(llama_choice, "OUTPUTS", 3)
+    parts = llm.choose(about_notes("What did Anna do?"), options).probabilities
+    # Batches of another size are summed in another order.
+    assert parts == pytest.approx(whole, abs=0.05)
+
+
+def test_an_option_may_be_longer_than_a_batch_gives_logits_for(llm: LlamaCppLlm) -> None:
+    words = _NOTES.split()
+    options = [" ".join(words), " ".join(reversed(words))]
+    shares = llm.choose(about_notes("Say that again, word for word."), options).probabilities
+    assert shares[0] > 0.99
 
 
 def test_a_text_that_is_no_grammar_is_refused(llm: LlamaCppLlm) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from benchmarks.compare import paired_choices
 from benchmarks.personamem import (
     ChoiceRow,
     Shown,
-    answer_choice,
+    choose_letter,
+    choose_reply,
     evidence_of,
     read_choices,
     run_choices,
@@ -158,20 +160,47 @@ def test_a_liking_for_a_letter_cancels_out_over_the_rotations() -> None:
     weak = (0.62, 0.1, 0.1, 0.18)
     # Option 1 stands at places 1, 0, 3, 2 and is a little likelier there than others would be.
     choices = [(0.66, 0.14, 0.1, 0.1), (0.76, 0.08, 0.08, 0.08), weak, (0.66, 0.1, 0.14, 0.1)]
-    assert answer_choice(question(), Shown("", 0, 0.0), ScriptedLlm(choices=choices)).chosen == 1
-    once = answer_choice(question(), Shown("", 0, 0.0), ScriptedLlm(choices=[liked]), rotations=1)
+    assert choose_letter(question(), Shown("", 0, 0.0), ScriptedLlm(choices=choices)).chosen == 1
+    once = choose_letter(question(), Shown("", 0, 0.0), ScriptedLlm(choices=[liked]), rotations=1)
     assert once.chosen == 0 and not once.right
 
 
 def test_every_option_stands_once_at_every_letter_and_the_memory_comes_first() -> None:
     llm = ScriptedLlm(fallback_choice=0)
-    found = answer_choice(question(), Shown("<memory>\nx\n</memory>", 1, 0.0), llm)
+    found = choose_letter(question(), Shown("<memory>\nx\n</memory>", 1, 0.0), llm)
     assert found.shares == (0.25, 0.25, 0.25, 0.25) and found.rotations == 4
     texts = [call.messages[-1].content for call in llm.history]
     for option in OPTIONS:
         assert {text.split(option)[0][-3] for text in texts} == set("ABCD")
     kept = texts[0].index("A. ")
     assert len({text[:kept] for text in texts}) == 1 and "<memory>" in texts[0][:kept]
+
+
+def test_what_counts_is_how_much_more_probable_the_evidence_makes_a_reply() -> None:
+    alone, informed = (0.7, 0.1, 0.1, 0.1), (0.6, 0.25, 0.1, 0.05)
+    shown = Shown("<memory>\nx\n</memory>", 1, 0.0)
+    llm = ScriptedLlm(choices=[alone, informed])
+    found = choose_reply(question(), shown, llm)
+    assert found.chosen == 1 and found.right
+    assert [math.exp(value) for value in found.alone] == pytest.approx(alone, abs=1e-3)
+    texts = [call.messages[-1].content for call in llm.history]
+    assert ["<memory>" in text for text in texts] == [False, True]
+    again = ScriptedLlm(choices=[informed])
+    once = choose_reply(question(), shown, again, alone=found.alone)
+    assert once.shares == pytest.approx(found.shares, abs=1e-4) and len(again.history) == 1
+    without = choose_reply(question(), Shown("", 0, 0.0), ScriptedLlm(choices=[alone]))
+    assert without.chosen == 0 and without.alone == found.alone
+
+
+def test_a_run_takes_the_probabilities_without_a_memory_from_another_arms_rows(data: Path) -> None:
+    run_choices(arguments(data, "--arm", "none"), ScriptedLlm(fallback_choice=0), build_memory)
+    none = data.parent / "out.jsonl"
+    kept = none.rename(data.parent / "none.jsonl")
+    llm = ScriptedLlm(fallback_choice=1)
+    run_choices(arguments(data, "--alone", str(kept)), llm, build_memory)
+    assert len(llm.history) == 3
+    report = json.loads((data.parent / "out.json").read_text(encoding="utf-8"))
+    assert report["accuracy"] == pytest.approx(1 / 3, abs=1e-3)
 
 
 def test_the_products_evidence_is_the_persons_own_words(memories: PersonaMemories) -> None:
@@ -189,7 +218,8 @@ def test_the_products_evidence_is_the_persons_own_words(memories: PersonaMemorie
 
 
 def test_a_run_that_stopped_goes_on_where_its_rows_end(data: Path) -> None:
-    args = arguments(data, "--memories", str(data.parent / "kept"), "--resume")
+    kept = str(data.parent / "kept")
+    args = arguments(data, "--memories", kept, "--resume", "--read", "letters")
     run_choices(args, ScriptedLlm(fallback_choice=0), build_memory)
     rows_file = args.out.with_suffix(".jsonl")
     lines = rows_file.read_text(encoding="utf-8").splitlines(True)
@@ -204,9 +234,11 @@ def test_a_run_that_stopped_goes_on_where_its_rows_end(data: Path) -> None:
 
 
 def test_without_memory_nothing_is_imported(data: Path) -> None:
-    llm = ScriptedLlm(fallback_choice=0)
-    run_choices(arguments(data, "--arm", "none", "--limit", "1"), llm, build_memory)
-    assert "Nothing is remembered" in llm.history[0].text
+    for read, told in (("letters", "Nothing is remembered"), ("replies", "The user says")):
+        args = arguments(data, "--arm", "none", "--limit", "1", "--read", read)
+        llm = ScriptedLlm(fallback_choice=0)
+        run_choices(args, llm, build_memory)
+        assert told in llm.history[0].text
     assert not list(data.parent.glob("**/*.duckdb"))
 
 

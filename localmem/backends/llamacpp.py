@@ -132,10 +132,10 @@ class LlamaCppLlm:
             raise UsageError(f"a choice needs at least two options, got {len(options)}")
         with self._held():
             prompt = self._tokens_of(messages, "")
-            self._room_for_reply(prompt, 1)
             spellings = [self._native.tokenize(option, special=False) for option in options]
             if not all(spellings):
                 raise UsageError("an option of a choice is empty")
+            self._room_for_reply(prompt, max(len(tokens) for tokens in spellings))
             slot, keep = self._cache.place(prompt)
             first = self._cache.evaluate_prompt(slot, prompt, keep)
             scores = score_options(self._cache, slot, first, spellings)
