@@ -1,12 +1,11 @@
-"""Keeps a retriever in step with the memory, and turns hits into messages to show.
+"""Searches a memory: from a question to the messages to show.
 
-It holds the memory only while it reads; the embedder works outside of that. Weighing and
-ranking are the retriever's.
+It holds the memory only while it reads; the embedder works outside of that. Keeping the index in
+step with the memory is `LoadedIndex`'s, weighing and ranking are the retriever's.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localmem.dates import resolve_question
-from localmem.errors import StaleIndexError
-from localmem.index.fusion import FusionWeights, load_weights
-from localmem.index.vector import ExactVectors
 from localmem.ports import Embedder
 from localmem.recall.episode_lens import LensQuestion, lens_wanted
 from localmem.recall.episode_shelf import EpisodeLens
 from localmem.recall.fact_search import FactSearch, facts_wanted
+from localmem.recall.loaded import Loaded, LoadedIndex
 from localmem.recall.ranking import Stage, chained
-from localmem.recall.retrieve import Retriever
 from localmem.recall.route import Route
 from localmem.recall.routing import (
     GraphInTime,
@@ -39,16 +35,14 @@ from localmem.recall.routing import (
     plan,
     routes_named,
 )
-from localmem.store import Changes, Store
+from localmem.store import Store
 from localmem.store.personas import PersonaNode
 from localmem.types import (
     ConversationKind,
     FoundMessage,
     Hit,
-    IndexSnapshot,
     Message,
     MessageId,
-    Participant,
     ResolvedDate,
     SearchFilter,
     SearchResult,
@@ -57,30 +51,13 @@ from localmem.types import (
 )
 from localmem.wording import counted
 
-_log = logging.getLogger(__name__)
-_WORD_PARTS = ("rows", "keywords")
-_GRAPH = "vectors"
-"""Stored for an approximate index alone: an exact one is the vectors themselves."""
 _MOST_AT_HAND = 50_000
 """Messages; about 50 MB."""
-_REPLAY_SHARE = 0.2
-"""A snapshot that lacks more than this share of the rows is made anew."""
 
 Vector = NDArray[np.float32]
 
 _GraphStamp = tuple[int, bool, tuple[PersonaNode, ...]]
 """Generation, whether items are in it, and the persona snapshots, which change with neither."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A retriever, and the state of the memory that it stands for."""
-
-    retriever: Retriever
-    sessions: Mapping[SessionId, Session]
-    generation: int
-    model_id: str | None
-    people: tuple[Participant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +100,10 @@ class Finder:
     ) -> None:
         self._store = store
         self._embedder_of = embedder_of
-        self._weights_name = weights
+        self._index = LoadedIndex(store, weights)
         self._routes = routes_named(routes)
         self._facts = FactSearch(store) if facts_wanted(facts) else None
         self._lens = EpisodeLens(store) if lens_wanted(episodes) else None
-        self._weights: FusionWeights | None = None
-        self._loaded: _Loaded | None = None
-        self._dates_at: int | None = None
-        self._summaries_at: int | None = None
         self._at_hand: _AtHand | None = None
         self._searched_at: int | None = None
         self._graph: tuple[_GraphStamp, GraphInTime] | None = None
@@ -170,7 +143,7 @@ class Finder:
     def forget(self) -> None:
         """Drop what is loaded; the next search reads the memory anew."""
         with self._lock:
-            self._loaded = self._dates_at = self._summaries_at = None
+            self._index.forget()
             self._at_hand = self._searched_at = self._graph = None
             if self._facts is not None:
                 self._facts.forget()
@@ -181,24 +154,8 @@ class Finder:
         """Store the index as bytes with the generation it stands for, for the next start."""
         with self._lock:
             with self._store.reading():
-                loaded = self._current()
-            content = loaded.retriever.snapshot()
-            vectors = loaded.retriever.vectors
-            with self._store.writing():
-                for name in _WORD_PARTS:
-                    self._store.put_snapshot(
-                        IndexSnapshot(name, loaded.generation, "", 0, content[name])
-                    )
-                if vectors is not None and not isinstance(vectors, ExactVectors):
-                    self._store.put_snapshot(
-                        IndexSnapshot(
-                            _GRAPH,
-                            loaded.generation,
-                            vectors.model_id,
-                            vectors.dimension,
-                            content[_GRAPH],
-                        )
-                    )
+                loaded = self._index.current()
+            self._index.save(loaded)
             if self._facts is not None:
                 self._facts.save(loaded.model_id)
 
@@ -215,7 +172,7 @@ class Finder:
         Scores are those of the graph, up to 1. `route` stands for the route by rule.
         """
         with self._lock, self._store.reading():
-            loaded = self._current()
+            loaded = self._index.current()
             if not len(loaded.retriever):
                 return ()
             graph = self._graph_at(loaded, with_items=True).graph
@@ -240,7 +197,7 @@ class Finder:
             RecordNotFoundError: one of them is not stored.
         """
         with self._store.reading():  # without our lock, which is taken before the memory's
-            loaded, at_hand = self._loaded, self._at_hand
+            loaded, at_hand = self._index.loaded, self._at_hand
             now = self._store.generation()
             if loaded is not None and at_hand is not None and at_hand.generation == now:
                 messages = [at_hand.messages[n] for n in ids if n in at_hand.messages]
@@ -263,14 +220,14 @@ class Finder:
         planned = self._planned(asked)
         about = self._about(planned, vector, embedded_by)
         with self._store.reading():
-            loaded = self._current()
+            loaded = self._index.current()
             if limits.participant is not None:
                 person = self._store.find_participant(limits.participant)
                 limits = replace(limits, participant=person.name)
             if dates or (planned is not None and planned.terms.dated):
-                self._load_dates(loaded)
+                self._index.with_dates(loaded)
             if mode == "rrf":
-                self._load_summaries(loaded)
+                self._index.with_summaries(loaded)
             same = embedded_by == loaded.model_id
             stages = self._with_facts(asked, loaded, vector if same else None)
             if planned is not None and len(loaded.retriever):
@@ -293,14 +250,14 @@ class Finder:
             notices += self._facts.notices()
         return found, notices, len(loaded.sessions)
 
-    def _with_facts(self, asked: _Asked, loaded: _Loaded, vector: Vector | None) -> list[Stage]:
+    def _with_facts(self, asked: _Asked, loaded: Loaded, vector: Vector | None) -> list[Stage]:
         """The stage of the facts, where they are searched and there are some."""
         if self._facts is None or asked.mode != "learned":
             return []
         stage = self._facts.stage(asked.query, vector, loaded.model_id)
         return [] if stage is None else [stage]
 
-    def _with_episodes(self, asked: _Asked, loaded: _Loaded, vector: Vector | None) -> list[Stage]:
+    def _with_episodes(self, asked: _Asked, loaded: Loaded, vector: Vector | None) -> list[Stage]:
         """The stage of the episodes, where it is wanted and there are some."""
         if self._lens is None or asked.mode != "learned":
             return []
@@ -309,12 +266,12 @@ class Finder:
 
     def _planned(self, asked: _Asked) -> Plan | None:
         """The route of a question; None where it changes nothing."""
-        if asked.mode != "learned" or self._loaded is None or asked.routes is Routes.OFF:
+        if asked.mode != "learned" or self._index.loaded is None or asked.routes is Routes.OFF:
             return None
-        planned = self._plan(asked.query, self._loaded)
+        planned = self._plan(asked.query, self._index.loaded)
         return planned if needs_stage(planned, asked.routes) else None
 
-    def _plan(self, query: str, loaded: _Loaded) -> Plan:
+    def _plan(self, query: str, loaded: Loaded) -> Plan:
         kinds = {session.kind for session in loaded.sessions.values()}
         return plan(query, loaded.people, among_people=ConversationKind.PEOPLE in kinds)
 
@@ -326,7 +283,7 @@ class Finder:
             return None
         return self._embedded(planned.about, embedded_by)[0]
 
-    def _graph_at(self, loaded: _Loaded, *, with_items: bool) -> GraphInTime:
+    def _graph_at(self, loaded: Loaded, *, with_items: bool) -> GraphInTime:
         """The graph of what is loaded, made anew after a change; only some uses want items."""
         snapshots = self._store.persona_nodes() if with_items else ()
         stamp = (loaded.generation, with_items, snapshots)
@@ -342,12 +299,14 @@ class Finder:
         if mode == "bm25" or not query.strip():
             self._refresh()
             return None, None
-        model_id = self._loaded.model_id if self._loaded else self._store.active_embedder()
+        model_id = (
+            self._index.loaded.model_id if self._index.loaded else self._store.active_embedder()
+        )
         if model_id is None:
             self._refresh()
-            model_id = self._loaded.model_id if self._loaded else None
+            model_id = self._index.loaded.model_id if self._index.loaded else None
             return self._embedded(query, model_id)
-        if self._loaded is not None:
+        if self._index.loaded is not None:
             return self._embedded(query, model_id)
         with ThreadPoolExecutor(max_workers=1) as beside:
             vector = beside.submit(self._embedded, query, model_id)
@@ -362,102 +321,7 @@ class Finder:
 
     def _refresh(self) -> None:
         with self._store.reading():
-            self._current()
-
-    def _current(self) -> _Loaded:
-        """What is loaded, brought up to the memory's generation. Inside `reading()`."""
-        generation = self._store.generation()
-        if self._loaded is None:
-            self._loaded = self._from_snapshot() or self._from_rows()
-        elif self._loaded.generation != generation:
-            changes = self._store.changes_since(self._loaded.generation)
-            self._loaded = (
-                self._from_rows() if changes.reload else self._replayed(self._loaded, changes)
-            )
-        return self._loaded
-
-    def _from_snapshot(self) -> _Loaded | None:
-        """The stored index with what came since; None where it is missing, damaged or too old."""
-        model_id = self._store.active_embedder()
-        try:
-            parts = [self._store.get_snapshot(name) for name in _WORD_PARTS]
-            graph = self._store.get_snapshot(_GRAPH, model_id=model_id) if model_id else None
-            stored = [part for part in (*parts, graph) if part is not None]
-            generations = {part.generation for part in stored}
-            if None in parts or len(generations) != 1:
-                return None
-            (generation,) = generations
-            changes = self._store.changes_since(generation)
-            if changes.reload:
-                return None
-            retriever = Retriever.from_snapshot(
-                {part.name: part.content for part in stored},
-                model_id=graph.model_id if graph else "",
-                dimension=graph.dimension if graph else 0,
-                weights=self._fusion_weights(),
-            )
-        except StaleIndexError as error:
-            _log.warning("the stored index is made anew: %s", error.message)
-            return None
-        if len(changes.messages) > _REPLAY_SHARE * (len(retriever) + 1):
-            return None
-        loaded = _Loaded(
-            retriever, self._sessions(), generation, model_id, self._store.participants()
-        )
-        loaded = self._replayed(loaded, changes, with_vectors=graph is not None)
-        if graph is None:
-            self._add_all_vectors(retriever, model_id)
-        return loaded
-
-    def _from_rows(self) -> _Loaded:
-        retriever = Retriever(weights=self._fusion_weights())
-        sessions, model_id = self._sessions(), self._store.active_embedder()
-        retriever.add_messages(self._store.shown_messages(), sessions)
-        self._add_all_vectors(retriever, model_id)
-        self._dates_at = self._summaries_at = None
-        generation, people = self._store.generation(), self._store.participants()
-        return _Loaded(retriever, sessions, generation, model_id, people)
-
-    def _replayed(self, loaded: _Loaded, changes: Changes, *, with_vectors: bool = True) -> _Loaded:
-        sessions, people = loaded.sessions, loaded.people
-        if len(changes.messages):
-            sessions, people = self._sessions(), self._store.participants()
-            new = self._store.shown_messages(after_generation=loaded.generation)
-            loaded.retriever.add_messages(new, sessions)
-        if with_vectors and len(changes.vectors):
-            loaded.retriever.add_vectors(
-                changes.vectors.model_id,
-                _message_ids(changes.vectors.message_ids),
-                changes.vectors.rows,
-            )
-        self._dates_at = None
-        return replace(loaded, sessions=sessions, people=people, generation=changes.generation)
-
-    def _add_all_vectors(self, retriever: Retriever, model_id: str | None) -> None:
-        if model_id is None:
-            return
-        columns = self._store.vectors(model_id)
-        if len(columns):
-            retriever.add_vectors(model_id, _message_ids(columns.message_ids), columns.rows)
-
-    def _load_dates(self, loaded: _Loaded) -> None:
-        if self._dates_at != loaded.generation:
-            loaded.retriever.add_dates(self._store.all_dates())
-            self._dates_at = loaded.generation
-
-    def _load_summaries(self, loaded: _Loaded) -> None:
-        """L0 lines are read by one mode alone, so they are indexed when it is first used."""
-        if self._summaries_at != loaded.generation:
-            loaded.retriever.add_summaries(self._store.all_summaries())
-            self._summaries_at = loaded.generation
-
-    def _sessions(self) -> Mapping[SessionId, Session]:
-        return {session.id: session for session in self._store.sessions()}
-
-    def _fusion_weights(self) -> FusionWeights:
-        if self._weights is None:
-            self._weights = load_weights(self._weights_name)
-        return self._weights
+            self._index.current()
 
     def _found(
         self, hits: Sequence[Hit], sessions: Mapping[SessionId, Session]
@@ -474,7 +338,7 @@ class Finder:
         A program that searches a memory again takes all messages to hand until the memory changes,
         if they are not too many: two queries of the store cost more than the search itself.
         """
-        loaded, at_hand = self._loaded, self._at_hand
+        loaded, at_hand = self._index.loaded, self._at_hand
         if loaded is None or len(loaded.retriever) > _MOST_AT_HAND:
             return self._store.messages(ids), self._store.dates_of(ids)
         if at_hand is None or at_hand.generation != loaded.generation:
@@ -488,7 +352,7 @@ class Finder:
             )
         return [at_hand.messages[number] for number in ids], at_hand.dates
 
-    def _notices(self, loaded: _Loaded, embedded_by: str | None, mode: str) -> tuple[str, ...]:
+    def _notices(self, loaded: Loaded, embedded_by: str | None, mode: str) -> tuple[str, ...]:
         if mode == "bm25" or not len(loaded.retriever):
             return ()
         if loaded.model_id is None:
@@ -517,7 +381,3 @@ def _shown(
         FoundMessage(hit, message, sessions[message.session_id], dates.get(message.id, ()))
         for hit, message in zip(hits, messages, strict=True)
     )
-
-
-def _message_ids(ids: NDArray[np.int64]) -> list[MessageId]:
-    return [MessageId(number) for number in ids.tolist()]
