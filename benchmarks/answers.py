@@ -129,6 +129,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, score and write OUT (figures) and OUT's neighbour .jsonl (a row a question)."""
+    if not args.data.is_file():
+        raise SystemExit(f"--data {args.data}: there is no such file; name the questions' file")
     if args.dataset == "personamem":
         return _run_choices(args)
     categories = {int(part) for part in args.categories.split(",")}

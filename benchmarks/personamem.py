@@ -118,17 +118,18 @@ def run_choices(
         DEFAULT_QUESTIONS if args.limit is None else args.limit,
         args.seed,
     )
+    known = _known_alone(args.alone, llm)
     rows_file = rows_beside(args.out, resume=args.resume)
     rows = read_choices(rows_file)
-    known = read_choices(args.alone) if args.alone is not None else {}
+    if any(row.read != args.read for row in rows.values()):
+        raise SystemExit(f"{rows_file} holds rows of another --read: give another --json")
     with _memories(args, questions, open_memory) as memories, rows_file.open("a") as out:
         for question in _in_order(questions):
             if question.key in rows:
                 continue
             shown = _evidence(question, memories, args, llm)
             if args.read == REPLIES:
-                alone = known[question.key].alone if question.key in known else ()
-                row = choose_reply(question, shown, llm, alone=alone)
+                row = choose_reply(question, shown, llm, alone=known.get(question.key, ()))
             else:
                 row = choose_letter(question, shown, llm, rotations=args.rotations)
             rows[question.key] = row
@@ -197,6 +198,16 @@ def choose_letter(
         exact=exact,
         read=LETTERS,
     )
+
+
+def _known_alone(path: Path | None, llm: Llm) -> dict[str, tuple[float, ...]]:
+    """The replies' log-shares without a memory from another run's rows, by question."""
+    if path is None:
+        return {}
+    rows = read_choices(path)
+    if not rows or any(row.model_id != llm.model_id or not row.alone for row in rows.values()):
+        raise SystemExit(f"--alone {path}: want the .jsonl of a run with this model and replies")
+    return {key: row.alone for key, row in rows.items()}
 
 
 def _log_shares(question: PersonaQuestion, block: str, llm: Llm) -> tuple[tuple[float, ...], bool]:

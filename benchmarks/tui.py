@@ -82,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and write the figures."""
+    if min(args.turns, args.queries, args.steps) < 1:
+        raise SystemExit("--turns, --queries and --steps want a number from 1 on")
     chance = random.Random(args.seed)  # noqa: S311  # the same turns each time, no secret
     sentences = _sentences()
     with tempfile.TemporaryDirectory() as folder:

@@ -201,6 +201,10 @@ def test_a_run_takes_the_probabilities_without_a_memory_from_another_arms_rows(d
     assert len(llm.history) == 3
     report = json.loads((data.parent / "out.json").read_text(encoding="utf-8"))
     assert report["accuracy"] == pytest.approx(1 / 3, abs=1e-3)
+    with pytest.raises(SystemExit, match="with this model"):
+        run_choices(arguments(data, "--alone", str(data.parent / "gone.jsonl")), llm, build_memory)
+    with pytest.raises(SystemExit, match="another --read"):
+        run_choices(arguments(data, "--resume", "--read", "letters"), llm, build_memory)
 
 
 def test_the_products_evidence_is_the_persons_own_words(memories: PersonaMemories) -> None:

@@ -344,10 +344,11 @@ answer comes, with citations.
 
     def _keep_only(self, left: frozenset[MessageId]) -> None:
         """Take back what was answered from messages that were forgotten since."""
-        gone = [one for one in self.query(Exchange) if not one.relied_on <= left]
+        exchanges = list(self.query(Exchange))
+        gone = [one for one in exchanges if not one.relied_on <= left]
         for exchange in gone:
             exchange.take_back()
-        if gone and not self.runs("ask"):
+        if gone and gone[-1] is exchanges[-1] and not self.runs("ask"):  # whose steps are shown
             self.query_one("#steps", StepTree).begin()
             self._draw_budget()
 

@@ -104,8 +104,8 @@ class Exchange(Vertical):
 
     def take_back(self) -> None:
         """Something that it relied on was forgotten: neither answer nor evidence stays."""
-        self.answer, self.relied_on = None, frozenset()
-        self.start_over()
+        self.answer = None
+        self.said.clear()
         self._say("")
         self._link(())
         self._remark(
